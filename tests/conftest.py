@@ -1,0 +1,65 @@
+"""What every test shares: the Hypothesis profile, the rule on skips, the data folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The gate must give the same answer twice; `--hypothesis-profile thorough` goes looking for new examples.
+settings.register_profile(
+    "gate",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("thorough", settings.get_profile("gate"), derandomize=False, max_examples=2000)
+settings.load_profile("gate")
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of reference data, `shared` beside the checkout; tests that need it are skipped without it."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the data folder 'shared' does not stand beside the checkout")
+    return SHARED_DATA
+
+
+def _fail_if_skipped_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"{reason} (a skip is a failure when CI=true)"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _fail_if_skipped_in_ci(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _fail_if_skipped_in_ci(report)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if os.environ.get("HMS_FAILED_CHECKS") and exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the checks that `run_tests.sh` saw fail, just above the closing line."""
+    if failed := os.environ.get("HMS_FAILED_CHECKS"):
+        terminalreporter.section("failed checks")
+        terminalreporter.line(f"{failed} (see above the tests)", red=True)
