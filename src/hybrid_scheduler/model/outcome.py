@@ -1,0 +1,175 @@
+"""What happened: pure data. Metrics, store, dashboard and learners all read outcomes; nobody recomputes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybrid_scheduler.model.task import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class PartRecord:
+    """One part as it ran.
+
+    Attributes:
+        device: The device's name.
+        gpu_id: Number of the GPU among the node's GPUs, None for a CPU.
+        share: Share of the task.
+        start: Seconds.
+        end: Seconds.
+        expected: Seconds the scheduler expected when it placed the part.
+        lost: True when the part was in vain: its device, or its sibling's, failed and the task started over.
+    """
+
+    device: str
+    gpu_id: int | None
+    share: float
+    start: float
+    end: float
+    expected: float
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One finished (or failed) task under one scheduler. Times in seconds, energy in joules, cost in dollars."""
+
+    task_id: int
+    arrival_time: float
+    ready_time: float
+    finish_time: float
+    actual_time: float
+    energy: float
+    cost: float
+    failed: bool
+    parts: tuple[PartRecord, ...]
+
+    @property
+    def response_time(self) -> float:
+        """From arrival to finish."""
+        return self.finish_time - self.arrival_time
+
+    @property
+    def wait_time(self) -> float:
+        """Response time less execution time."""
+        return self.response_time - self.actual_time
+
+    @property
+    def gpu_fraction(self) -> float:
+        """Share of the task that ran on GPUs."""
+        return sum(p.share for p in self.parts if p.gpu_id is not None and not p.lost)
+
+    @property
+    def gpu_id(self) -> int | None:
+        """Number of the GPU that took part, or None."""
+        return next((p.gpu_id for p in self.parts if p.gpu_id is not None and not p.lost), None)
+
+
+@dataclass(frozen=True)
+class OutcomeBatch(Sequence[Outcome]):
+    """Many outcomes as columns: one row per task, and one row per part (`part_*`, in the order they were decided).
+
+    `part_task` points into the task columns. A task that failed has no part that is not lost. `device_gpu_id` is the
+    number of a device among the GPUs, -1 for a CPU.
+    """
+
+    task_id: IntArray
+    arrival_time: FloatArray
+    ready_time: FloatArray
+    finish_time: FloatArray
+    actual_time: FloatArray
+    energy: FloatArray
+    cost: FloatArray
+    failed: NDArray[np.bool_]
+    part_task: IntArray
+    part_device: IntArray
+    part_share: FloatArray
+    part_start: FloatArray
+    part_end: FloatArray
+    part_expected: FloatArray
+    part_lost: NDArray[np.bool_]
+    device_names: tuple[str, ...]
+    device_gpu_id: IntArray
+    device_idle_watts: FloatArray
+    device_idle_price: FloatArray
+
+    @property
+    def response_time(self) -> FloatArray:
+        """From arrival to finish, per task."""
+        return self.finish_time - self.arrival_time
+
+    def select(self, keep: NDArray[np.bool_]) -> OutcomeBatch:
+        """The outcomes where `keep` is true, with their parts."""
+        if keep.all():
+            return self
+        position = np.cumsum(keep) - 1
+        parts = keep[self.part_task]
+        return OutcomeBatch(
+            self.task_id[keep],
+            self.arrival_time[keep],
+            self.ready_time[keep],
+            self.finish_time[keep],
+            self.actual_time[keep],
+            self.energy[keep],
+            self.cost[keep],
+            self.failed[keep],
+            position[self.part_task[parts]],
+            self.part_device[parts],
+            self.part_share[parts],
+            self.part_start[parts],
+            self.part_end[parts],
+            self.part_expected[parts],
+            self.part_lost[parts],
+            self.device_names,
+            self.device_gpu_id,
+            self.device_idle_watts,
+            self.device_idle_price,
+        )
+
+    def __len__(self) -> int:
+        return len(self.task_id)
+
+    @overload
+    def __getitem__(self, position: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Outcome]: ...
+    def __getitem__(self, position: int | slice) -> Outcome | list[Outcome]:
+        if isinstance(position, slice):
+            return [self[i] for i in range(*position.indices(len(self)))]
+        i = range(len(self))[position]
+        return self._row(i, np.flatnonzero(self.part_task == i))
+
+    def __iter__(self) -> Iterator[Outcome]:
+        by_task: list[list[int]] = [[] for _ in range(len(self))]
+        for part, task in enumerate(self.part_task):
+            by_task[task].append(part)
+        return (self._row(i, by_task[i]) for i in range(len(self)))
+
+    def _row(self, i: int, parts: Sequence[int] | IntArray) -> Outcome:
+        return Outcome(
+            int(self.task_id[i]),
+            float(self.arrival_time[i]),
+            float(self.ready_time[i]),
+            float(self.finish_time[i]),
+            float(self.actual_time[i]),
+            float(self.energy[i]),
+            float(self.cost[i]),
+            bool(self.failed[i]),
+            tuple(
+                PartRecord(
+                    self.device_names[self.part_device[p]],
+                    gpu_id if (gpu_id := int(self.device_gpu_id[self.part_device[p]])) >= 0 else None,
+                    float(self.part_share[p]),
+                    float(self.part_start[p]),
+                    float(self.part_end[p]),
+                    float(self.part_expected[p]),
+                    bool(self.part_lost[p]),
+                )
+                for p in parts
+            ),
+        )

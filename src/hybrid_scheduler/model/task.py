@@ -1,0 +1,267 @@
+"""Tasks: one at a time (`Task`) for people and services, many at once (`TaskBatch`) for the compiled core."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybrid_scheduler.model.errors import InvalidInputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+DEFAULT_KIND = "synthetic"
+
+
+def cpu_base_duration(size: float, compute_intensity: float) -> float:
+    """Seconds a task takes on a CPU of speed 1: ``(N / 1000) ** 1.5 / (I + 0.5)``."""
+    try:
+        return float((size / 1000.0) ** 1.5 / (compute_intensity + 0.5))
+    except OverflowError:
+        return math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One unit of work.
+
+    Attributes:
+        task_id: Unique within its workload, at least 0.
+        size: Problem size N, above 0.
+        compute_intensity: How much the task gains from parallel hardware, 0 to 1.
+        memory_required: Megabytes that must be moved to run it on a GPU, at least 0.
+        arrival_time: Seconds since the start of the workload, at least 0.
+        duration_estimate: CPU base duration in seconds, above 0; derived from size and intensity when not given.
+        dependencies: Ids of the tasks that must have finished first.
+        kind: What the task does (`synthetic`, `matmul`, ...).
+    """
+
+    task_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    arrival_time: float = 0.0
+    duration_estimate: float = math.nan
+    dependencies: tuple[int, ...] = ()
+    kind: str = DEFAULT_KIND
+
+    def __post_init__(self) -> None:
+        for name, (rule, holds) in TASK_RULES.items():
+            value = getattr(self, name)
+            if not holds(value):
+                raise InvalidInputError(f"task {self.task_id}: {name} is {value!r}, but it must be {rule}")
+        if math.isnan(self.duration_estimate):
+            object.__setattr__(self, "duration_estimate", cpu_base_duration(self.size, self.compute_intensity))
+        if not self.kind:
+            raise InvalidInputError(f"task {self.task_id}: kind is empty; name one or leave it out")
+        if not (math.isfinite(self.duration_estimate) and self.duration_estimate > 0):
+            raise InvalidInputError(
+                f"task {self.task_id}: duration_estimate is {self.duration_estimate!r}, but it must be a number above 0"
+            )
+
+
+TASK_RULES: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "task_id": ("an integer from 0 to 2^53", lambda v: 0 <= v <= 2**53 and v == int(v)),
+    "size": ("a number above 0", lambda v: math.isfinite(v) and v > 0),
+    "compute_intensity": ("a number from 0 to 1", lambda v: 0.0 <= v <= 1.0),
+    "memory_required": ("a number of megabytes, at least 0", lambda v: math.isfinite(v) and v >= 0),
+    "arrival_time": ("a number of seconds, at least 0", lambda v: math.isfinite(v) and v >= 0),
+}
+"""The rule of each numeric task column, in words and as a test; readers of files use the same rules."""
+
+
+def kind_code(kind: str) -> float:
+    """A stable number for a kind's name, the form in which compiled policies see it."""
+    return float(zlib.crc32(kind.encode()))
+
+
+@dataclass(frozen=True)
+class TaskBatch(Sequence[Task]):
+    """Many tasks as columns, in order of (arrival time, id).
+
+    Build one with `from_columns` or `from_tasks`, which sort and check. `parents` holds, for every task, the
+    *positions* of its parents in this batch, as a compressed sparse row pair: the parents of task i are
+    ``parents[parent_start[i]:parent_start[i + 1]]``.
+    """
+
+    task_id: IntArray
+    size: FloatArray
+    compute_intensity: FloatArray
+    memory_required: FloatArray
+    arrival_time: FloatArray
+    duration_estimate: FloatArray
+    parent_start: IntArray
+    parents: IntArray
+    kind_index: IntArray
+    kinds: tuple[str, ...] = (DEFAULT_KIND,)
+    _position: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
+
+    @staticmethod
+    def from_columns(
+        size: FloatArray,
+        compute_intensity: FloatArray,
+        memory_required: FloatArray,
+        *,
+        task_id: IntArray | None = None,
+        arrival_time: FloatArray | None = None,
+        duration_estimate: FloatArray | None = None,
+        dependencies: Sequence[Sequence[int]] | None = None,
+        kind: Sequence[str] | None = None,
+    ) -> TaskBatch:
+        """Sort, check and pack columns; what is not given is derived (ids 0, 1, ..., arrivals 0, no parents).
+
+        Raises:
+            InvalidInputError: An id occurs twice, a parent is unknown, or the dependencies form a cycle.
+        """
+        n = len(size)
+        ids = np.arange(n, dtype=np.int64) if task_id is None else np.asarray(task_id, dtype=np.int64)
+        arrival = np.zeros(n) if arrival_time is None else np.asarray(arrival_time, dtype=np.float64)
+        order = np.lexsort((ids, arrival))
+        sorted_ids = np.sort(ids)
+        twice = np.flatnonzero(sorted_ids[1:] == sorted_ids[:-1])
+        if len(twice):
+            raise InvalidInputError(f"task id {sorted_ids[twice[0]]} occurs twice; ids must be unique")
+        ids = ids[order]
+        size, intensity = np.asarray(size, dtype=np.float64)[order], np.asarray(compute_intensity, np.float64)[order]
+        if duration_estimate is None:
+            duration = (size / 1000.0) ** 1.5 / (intensity + 0.5)
+        else:
+            duration = np.asarray(duration_estimate, dtype=np.float64)[order]
+        if dependencies is None or not any(map(len, dependencies)):
+            parent_start, parents = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        else:
+            parent_start, parents = _pack_parents(ids, [dependencies[i] for i in order])
+            _refuse_cycle(ids, parent_start, parents)
+        names = [DEFAULT_KIND] if kind is None else sorted(set(kind))
+        index = {name: i for i, name in enumerate(names)}
+        kind_index = (
+            np.zeros(n, dtype=np.int64) if kind is None else np.array([index[kind[i]] for i in order], dtype=np.int64)
+        )
+        return TaskBatch(
+            ids,
+            size,
+            intensity,
+            np.asarray(memory_required, dtype=np.float64)[order],
+            arrival[order],
+            duration,
+            parent_start,
+            parents,
+            kind_index,
+            tuple(names),
+        )
+
+    @staticmethod
+    def from_tasks(tasks: Iterable[Task]) -> TaskBatch:
+        """Pack task objects; a batch is returned as it is."""
+        if isinstance(tasks, TaskBatch):
+            return tasks
+        rows = list(tasks)
+        return TaskBatch.from_columns(
+            np.array([t.size for t in rows], dtype=np.float64),
+            np.array([t.compute_intensity for t in rows], dtype=np.float64),
+            np.array([t.memory_required for t in rows], dtype=np.float64),
+            task_id=np.array([t.task_id for t in rows], dtype=np.int64),
+            arrival_time=np.array([t.arrival_time for t in rows], dtype=np.float64),
+            duration_estimate=np.array([t.duration_estimate for t in rows], dtype=np.float64),
+            dependencies=[t.dependencies for t in rows],
+            kind=[t.kind for t in rows],
+        )
+
+    @property
+    def has_dependencies(self) -> bool:
+        """Whether any task has a parent."""
+        return len(self.parents) > 0
+
+    def dependencies_of(self, position: int) -> tuple[int, ...]:
+        """The ids of the parents of the task at this position."""
+        span = self.parents[self.parent_start[position] : self.parent_start[position + 1]]
+        return tuple(int(i) for i in self.task_id[span])
+
+    def with_arrivals(self, arrival_time: FloatArray) -> TaskBatch:
+        """The same tasks arriving at other times; the new times must keep the order."""
+        if len(arrival_time) and np.any(np.diff(arrival_time) < 0):
+            raise InvalidInputError("new arrival times must not change the order of the tasks")
+        return replace(self, arrival_time=np.ascontiguousarray(arrival_time, dtype=np.float64), _position={})
+
+    def feature_rows(self) -> FloatArray:
+        """What a scheduler may see of each task, one row each (the `TASK_*` columns of `model.view`)."""
+        codes = np.array([kind_code(k) for k in self.kinds])
+        rows = np.empty((len(self), 5))
+        rows[:, 0] = self.size
+        rows[:, 1] = self.compute_intensity
+        rows[:, 2] = self.memory_required
+        rows[:, 3] = codes[self.kind_index]
+        rows[:, 4] = np.diff(self.parent_start)
+        return rows
+
+    def position_of(self, task_id: int) -> int:
+        """Where the task with this id stands in the batch."""
+        if not self._position:
+            self._position.update((int(t), i) for i, t in enumerate(self.task_id))
+        return self._position[task_id]
+
+    def __len__(self) -> int:
+        return len(self.task_id)
+
+    def __getitem__(self, position):  # type: ignore[no-untyped-def]
+        if isinstance(position, slice):
+            return [self[i] for i in range(*position.indices(len(self)))]
+        i = range(len(self))[position]
+        return Task(
+            int(self.task_id[i]),
+            float(self.size[i]),
+            float(self.compute_intensity[i]),
+            float(self.memory_required[i]),
+            float(self.arrival_time[i]),
+            float(self.duration_estimate[i]),
+            self.dependencies_of(i),
+            self.kinds[self.kind_index[i]],
+        )
+
+    def __iter__(self) -> Iterator[Task]:
+        return (self[i] for i in range(len(self)))
+
+
+def _pack_parents(ids: IntArray, dependencies: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
+    position = {int(t): i for i, t in enumerate(ids)}
+    start = np.zeros(len(ids) + 1, dtype=np.int64)
+    parents: list[int] = []
+    for i, wanted in enumerate(dependencies):
+        for parent in dict.fromkeys(wanted):
+            if parent not in position:
+                raise InvalidInputError(
+                    f"task {ids[i]} depends on task {parent}, which does not exist; remove the dependency or add it"
+                )
+            parents.append(position[parent])
+        start[i + 1] = len(parents)
+    return start, np.array(parents, dtype=np.int64)
+
+
+def _refuse_cycle(ids: IntArray, start: IntArray, parents: IntArray) -> None:
+    """Kahn's algorithm; what is left over contains a cycle, which is walked so that the error can name it."""
+    n = len(ids)
+    waiting = np.diff(start).tolist()
+    children: list[list[int]] = [[] for _ in range(n)]
+    for child in range(n):
+        for parent in parents[start[child] : start[child + 1]]:
+            children[parent].append(child)
+    ready = [i for i in range(n) if waiting[i] == 0]
+    for i in ready:
+        for child in children[i]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(child)
+    if len(ready) == n:
+        return
+    left = {i for i in range(n) if waiting[i] > 0}
+    path = [min(left)]
+    while path[-1] not in path[:-1]:
+        path.append(next(int(p) for p in parents[start[path[-1]] : start[path[-1] + 1]] if int(p) in left))
+    loop = path[path.index(path[-1]) :]
+    chain = " -> ".join(str(ids[i]) for i in loop)
+    raise InvalidInputError(f"dependency cycle: {chain}; a task cannot wait for itself")
