@@ -1,0 +1,46 @@
+"""Hybrid ML Scheduler: which task runs on which hardware, CPU, GPU or both?
+
+The names users know are found here, and loaded when they are first used, so that importing the package stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hybrid_scheduler.compile_cache import choose_folder
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.classic import VirtualMultiGPU
+    from hybrid_scheduler.hardware.profiler import HardwareProfiler
+    from hybrid_scheduler.model.task import Task
+    from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
+    from hybrid_scheduler.workloads.generator import WorkloadGenerator
+
+    __version__: str
+
+__all__ = ["DQNScheduler", "HardwareProfiler", "Task", "VirtualMultiGPU", "WorkloadGenerator", "__version__"]
+
+choose_folder()
+
+_HOMES = {
+    "HardwareProfiler": "hybrid_scheduler.hardware.profiler",
+    "DQNScheduler": "hybrid_scheduler.schedulers.rl_agent",
+    "Task": "hybrid_scheduler.model.task",
+    "VirtualMultiGPU": "hybrid_scheduler.classic",
+    "WorkloadGenerator": "hybrid_scheduler.workloads.generator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("hybrid-ml-scheduler")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

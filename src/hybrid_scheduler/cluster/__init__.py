@@ -1,0 +1,1 @@
+"""The simulated cluster: mutable state in arrays, one compiled loop."""

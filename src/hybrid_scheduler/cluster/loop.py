@@ -1,0 +1,206 @@
+"""The compiled event loop: the batch race and the single live task run through this one function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.heap import pop, push
+from hybrid_scheduler.cluster.queues import advance, fit, illegal, place, release
+from hybrid_scheduler.cluster.state import (
+    ANSWER,
+    CURRENT,
+    DECIDE,
+    DECISIONS,
+    DISTURB,
+    DISTURBED,
+    DONE,
+    DOOMED,
+    DOWN,
+    DRAINED,
+    FAILED,
+    FLOOR,
+    GROW,
+    NEXT,
+    NOW,
+    OUTCOMES,
+    PARTS,
+    PAUSED,
+    READY,
+    SEES_ESTIMATES,
+    SEES_TRUTH,
+    TASKS,
+    WAITING,
+    Records,
+    State,
+)
+from hybrid_scheduler.model.task import FloatArray, IntArray
+from hybrid_scheduler.model.view import TASK_MEMORY
+
+
+@inlined
+def next_task(tasks: Records, ready: Records, counters: IntArray) -> tuple[int, bool]:
+    """The next task to decide, by (due time, id), and whether it stands on the heap; -1 when there is none."""
+    arriving = counters[NEXT]
+    while arriving < counters[TASKS] and tasks[arriving].parents > 0:
+        arriving += 1
+    counters[NEXT] = arriving
+    if arriving >= counters[TASKS]:
+        arriving = -1
+    if counters[READY] == 0:
+        return arriving, False
+    top = ready[0]
+    if arriving < 0:
+        return top.task, True
+    other = tasks[arriving]
+    if top.time < other.due or (top.time == other.due and top.id < other.id):
+        return top.task, True
+    return arriving, False
+
+
+@hot
+def next_return(disturbances: Records, applied: int) -> float:
+    """When the next device that is down comes back; infinite when none does."""
+    for k in range(applied, len(disturbances)):
+        if disturbances[k].speed > 0.0:
+            return disturbances[k].time  # type: ignore[no-any-return]
+    return np.inf
+
+
+@inlined
+def settle(
+    tasks: Records,
+    edges: Records,
+    ready: Records,
+    done: Records,
+    ready_size: int,
+    done_size: int,
+    task: int,
+    finish: float,
+    observing: bool,
+    isolated: bool,
+) -> tuple[int, int]:
+    """Note when a placed or failed task ends and release its children; returns the sizes of both heaps."""
+    tasks[task].finish = finish
+    if tasks[task].status == FAILED:
+        tasks[task].part_count = 0
+    if observing:
+        done_size = push(done, done_size, finish, tasks[task].id, task)
+    if tasks[task].first_edge >= 0:
+        ready_size = release(tasks, edges, ready, ready_size, task, finish, isolated)
+    return ready_size, done_size
+
+
+@hot
+def true_times(realised: FloatArray, lanes: Records, task: int, result: FloatArray) -> None:
+    """The realised seconds of a task at the devices' present speeds; infinite where a device is down."""
+    for d in range(len(lanes)):
+        for k in range(2):
+            result[k, d] = realised[task, k, d] / lanes[d].speed if lanes[d].speed > 0.0 else np.inf
+
+
+@hot
+def all_free(free: FloatArray) -> float:
+    """When the last device becomes free."""
+    latest = 0.0
+    for d in range(len(free)):
+        latest = max(latest, free[d])
+    return latest
+
+
+@hot
+def run(
+    policy: Any,
+    compiled: bool,
+    sees: int,
+    memory: FloatArray,
+    no_times: FloatArray,
+    no_free: FloatArray,
+    sim: State,
+    until: float,
+    limit: int,
+    observing: bool,
+    isolated: bool,
+) -> int:
+    """Decide and place tasks in order of readiness until somebody else is needed; returns the reason.
+
+    Args:
+        policy: The compiled policy, a `numba.cfunc` of `KERNEL_SIGNATURE`.
+        compiled: False when Python decides: the loop then returns `DECIDE` for every task.
+        sees: What the policy may see beyond the queues (`SEES_*`).
+        memory: The policy's own state.
+        no_times: What a policy gets that may not see times: an array of shape (0, 0).
+        no_free: What it gets for the true queues: an array of length 0.
+        sim: The simulated state.
+        until: Do not decide anything due after this time.
+        limit: Return when so many decisions have been made in all.
+        observing: Return `OUTCOMES` before a decision when an outcome is due.
+        isolated: Every task meets an idle node: the next arrives when the last has ended.
+    """
+    # Bound once: reading a field of the tuple inside the loop costs reference counting on every access.
+    devices, facts, free, lanes, scratch, out, c, clocks, disturbances, tasks, features, nominal, realised = sim[:13]
+    ready, done, edges, parts = sim[13:]
+    while True:
+        if c[PARTS] + 2 > len(parts):
+            return GROW
+        if c[CURRENT] >= 0:
+            task, now, count = c[CURRENT], clocks[NOW], c[ANSWER]
+            code = illegal(devices, out, count)
+            if code != 0:
+                return code
+            c[CURRENT] = -1
+            count = fit(devices, facts, out, features[task, TASK_MEMORY], count)
+            finish = now
+            if count > 0:
+                finish = place(devices, facts, free, lanes, tasks, realised, parts, out, c[PARTS], task, now, count)
+                c[PARTS] += count
+            else:
+                tasks[task].status = FAILED
+            c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, finish, observing, isolated)
+        task, on_heap = next_task(tasks, ready, c)
+        now = np.inf
+        if task >= 0:
+            now = max(all_free(free) if isolated else tasks[task].due, clocks[FLOOR])
+        if c[DISTURBED] < len(disturbances) and disturbances[c[DISTURBED]].time <= min(now, until):
+            return DISTURB
+        if task < 0:
+            return DRAINED
+        if now > until:
+            return WAITING
+        if observing and c[DONE] > 0 and done[0].time <= now:
+            clocks[NOW] = now
+            return OUTCOMES
+        if c[DECISIONS] >= limit:
+            return PAUSED
+        doomed = tasks[task].status == DOOMED
+        stranded = c[DOWN] == devices.shape[0] and not doomed
+        if stranded and next_return(disturbances, c[DISTURBED]) < np.inf:
+            clocks[FLOOR] = next_return(disturbances, c[DISTURBED])
+            continue
+        if on_heap:
+            c[READY] = pop(ready, c[READY])
+        else:
+            c[NEXT] += 1
+        clocks[NOW] = now
+        tasks[task].ready = now
+        if isolated and tasks[task].first_part < 0:
+            tasks[task].arrival = now
+        if doomed or stranded:
+            tasks[task].status = FAILED
+            c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated)
+            continue
+        advance(devices, lanes, parts, now)
+        c[CURRENT] = task
+        number = c[DECISIONS]
+        c[DECISIONS] = number + 1
+        if not compiled:
+            return DECIDE
+        if sees == SEES_ESTIMATES:
+            c[ANSWER] = policy(number, now, features[task], devices, nominal[task], no_free, facts, memory, out)
+        elif sees == SEES_TRUTH:
+            true_times(realised, lanes, task, scratch)
+            c[ANSWER] = policy(number, now, features[task], devices, scratch, free, facts, memory, out)
+        else:
+            c[ANSWER] = policy(number, now, features[task], devices, no_times, no_free, facts, memory, out)

@@ -1,0 +1,264 @@
+"""One scheduler's copy of the simulated cluster: tasks go in, decisions are carried out, outcomes come back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from hybrid_scheduler.cluster.collect import collect
+from hybrid_scheduler.cluster.disturb import disturb
+from hybrid_scheduler.cluster.heap import pop
+from hybrid_scheduler.cluster.loop import run, true_times
+from hybrid_scheduler.cluster.state import (
+    ANSWER,
+    CLOCKS,
+    COUNTERS,
+    CURRENT,
+    DECISIONS,
+    DISTURB,
+    DISTURBANCE,
+    DONE,
+    EDGE,
+    EDGES,
+    FAILED,
+    GROW,
+    HEAP,
+    ILLEGAL,
+    ILLEGAL_REASONS,
+    LANE,
+    NOW,
+    PART,
+    PLACED,
+    SEES_ESTIMATES,
+    SEES_QUEUES,
+    SEES_TRUTH,
+    TASK,
+    TASKS,
+    Records,
+    State,
+)
+from hybrid_scheduler.model.decision import Decision
+from hybrid_scheduler.model.errors import IllegalDecisionError
+from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.model.task import FloatArray, IntArray, TaskBatch
+from hybrid_scheduler.model.view import KERNEL_SIGNATURE, NO_FREE, NO_TIMES, ClusterView
+from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.settings import Physics
+
+NO_LIMIT = 2**62
+
+
+@nb.cfunc(KERNEL_SIGNATURE, cache=True)
+def _no_policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
+    return 0
+
+
+class Simulation:
+    """Owns the arrays of one scheduler's node; the compiled loop does the work.
+
+    Not thread-safe: one thread at a time. Tasks may be added while a run is under way, as long as they arrive no
+    earlier than what has been decided already.
+
+    Args:
+        cluster: The devices and what will happen to them.
+        physics: Cost model, split, memory policy, prices.
+        sees: What the scheduler may see beyond the queues (`SEES_*` of `cluster.state`).
+        isolated: Every task meets an idle node.
+        observing: Outcomes are kept until `take_outcomes` fetches them, and a run stops when one is due.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        physics: Physics,
+        *,
+        sees: int = SEES_QUEUES,
+        isolated: bool = False,
+        observing: bool = False,
+    ) -> None:
+        self.cluster = cluster
+        self.physics = physics
+        self._sees = sees
+        self._isolated = isolated
+        self._observing = observing
+        count = len(cluster.devices)
+        lanes = np.zeros(count, dtype=LANE)
+        lanes["speed"], lanes["head_end"], lanes["head"], lanes["tail"] = 1.0, np.inf, -1, -1
+        counters = np.zeros(COUNTERS, dtype=np.int64)
+        counters[CURRENT] = -1
+        events = [(d.time, d.speed, cluster.names.index(d.device)) for d in cluster.disturbances]
+        self.state = State(
+            devices=cluster.public_table(),
+            facts=physics.facts(),
+            free=np.zeros(count),
+            lanes=lanes,
+            scratch=np.zeros((2, count)),
+            out=np.zeros((2, 3)),
+            counters=counters,
+            clocks=np.zeros(CLOCKS),
+            disturbances=np.array(sorted(events, key=lambda e: e[0]), dtype=DISTURBANCE),
+            tasks=np.zeros(0, dtype=TASK),
+            features=np.zeros((0, 5)),
+            nominal=np.zeros((0, 2, count)),
+            realised=np.zeros((0, 2, count)),
+            ready=np.zeros(0, dtype=HEAP),
+            done=np.zeros(0, dtype=HEAP),
+            edges=np.zeros(0, dtype=EDGE),
+            parts=np.zeros(0, dtype=PART),
+        )
+
+    def add(self, tasks: TaskBatch, nominal: FloatArray, realised: FloatArray) -> None:
+        """Append tasks with their nominal and realised times (`Physics`); parents must be in the same batch."""
+        state, n = self.state, len(tasks)
+        base = int(state.counters[TASKS])
+        rows = slice(base, base + n)
+        if base == 0:
+            # A million tasks need not be copied for every scheduler in the race.
+            state = state._replace(features=tasks.feature_rows(), nominal=nominal, realised=realised)
+        else:
+            features, times = _room(state.features, base + n), _room(state.nominal, base + n)
+            truth = _room(state.realised, base + n)
+            features[rows], times[rows], truth[rows] = tasks.feature_rows(), nominal, realised
+            state = state._replace(features=features, nominal=times, realised=truth)
+        heap = base + n if tasks.has_dependencies or len(state.disturbances) or len(state.edges) else 0
+        records = _room(state.tasks, base + n)
+        new = records[rows]
+        new["id"], new["parents"] = tasks.task_id, np.diff(tasks.parent_start)
+        new["waiting"] = new["parents"]
+        for name in ("arrival", "earliest", "due"):
+            new[name] = tasks.arrival_time
+        for name in ("first_edge", "first_part", "last_part"):
+            new[name] = -1
+        edges = int(state.counters[EDGES])
+        state = state._replace(
+            tasks=records,
+            ready=_room(state.ready, heap),
+            done=_room(state.done, base + n if self._observing else 0),
+            edges=_room(state.edges, edges + len(tasks.parents)),
+            parts=_room(state.parts, base + n + 2),
+        )
+        children = base + np.repeat(np.arange(n), np.diff(tasks.parent_start))
+        _link(state.tasks, state.edges, edges, base + tasks.parents, children)
+        state.counters[EDGES] = edges + len(tasks.parents)
+        state.counters[TASKS] = base + n
+        self.state = state
+
+    def run(
+        self,
+        policy: Any | None,
+        memory: FloatArray,
+        *,
+        until: float = math.inf,
+        limit: int = NO_LIMIT,
+    ) -> int:
+        """Let the compiled loop go on until it needs somebody; returns its reason (`cluster.state`).
+
+        Raises:
+            IllegalDecisionError: The last decision cannot be carried out.
+        """
+        while True:
+            reason: int = run(
+                _no_policy if policy is None else policy,
+                policy is not None,
+                self._sees,
+                memory,
+                NO_TIMES,
+                NO_FREE,
+                self.state,
+                until,
+                limit,
+                self._observing,
+                self._isolated,
+            )
+            if reason == GROW:
+                room = max(64, int(self.state.counters[TASKS]))
+                self.state = self.state._replace(parts=_room(self.state.parts, len(self.state.parts) + room))
+                continue
+            if reason == DISTURB:
+                disturb(self.state, self._observing, self._isolated)
+                continue
+            if reason >= ILLEGAL:
+                self._refuse(reason)
+            return reason
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions have been made."""
+        return int(self.state.counters[DECISIONS])
+
+    @property
+    def now(self) -> float:
+        """The time of the last decision."""
+        return float(self.state.clocks[NOW])
+
+    @property
+    def current(self) -> int:
+        """Position of the task Python is asked to decide."""
+        return int(self.state.counters[CURRENT])
+
+    def view(self) -> ClusterView:
+        """A snapshot for the task that is to be decided: only what this scheduler may see."""
+        state, task = self.state, self.current
+        times, free = NO_TIMES, NO_FREE
+        if self._sees == SEES_ESTIMATES:
+            times = state.nominal[task].copy()
+        elif self._sees == SEES_TRUTH:
+            times, free = np.empty_like(state.scratch), state.free.copy()
+            true_times(state.realised, state.lanes, task, times)
+        return ClusterView(
+            self.decisions - 1, self.now, state.devices.copy(), state.facts.copy(), self.cluster.names, times, free
+        )
+
+    def answer(self, decision: Decision) -> None:
+        """Hand in the decision for the current task; the next `run` carries it out."""
+        parts = decision.parts
+        for row, part in enumerate(parts[:2]):
+            self.state.out[row] = (part.device, part.share, part.expected)
+        self.state.counters[ANSWER] = len(parts)
+
+    def take_outcomes(self, until: float) -> IntArray:
+        """Positions of the tasks that have finished by `until` and were not taken before, in order of finish."""
+        state, c, taken = self.state, self.state.counters, []
+        while c[DONE] > 0 and state.done[0]["time"] <= until:
+            taken.append(int(state.done[0]["task"]))
+            c[DONE] = pop(state.done, c[DONE])
+        return np.array(taken, dtype=np.int64)
+
+    def outcomes(self, positions: IntArray | None = None) -> OutcomeBatch:
+        """Outcomes of the tasks at these positions, or of every task decided so far."""
+        if positions is None:
+            status = self.state.tasks["status"][: self.state.counters[TASKS]]
+            positions = np.flatnonzero((status == PLACED) | (status == FAILED))
+        return collect(self.state, positions, self.cluster, self.physics)
+
+    def _refuse(self, reason: int) -> None:
+        state = self.state
+        rows = state.out[: max(0, min(2, int(state.counters[ANSWER])))]
+        task_id = state.tasks[self.current]["id"]
+        parts = "; ".join(f"device {d:g}, share {s:g}, expected {e:g} s" for d, s, e in rows)
+        raise IllegalDecisionError(
+            f"the decision for task {task_id} ({parts or 'no parts'}) is illegal: {ILLEGAL_REASONS[reason - ILLEGAL]}"
+        )
+
+
+def _room(rows: NDArray[Any], needed: int) -> NDArray[Any]:
+    """The same rows with space for `needed`; grows by doubling, so that adding one task at a time stays cheap."""
+    if needed <= len(rows):
+        return rows
+    grown = np.empty((max(needed, 2 * len(rows)), *rows.shape[1:]), dtype=rows.dtype)
+    grown[: len(rows)] = rows
+    # Written, not only reserved: the loop should not wait for the operating system to hand out pages.
+    grown[len(rows) :] = 0
+    return grown
+
+
+@nb.njit(cache=True)
+def _link(tasks: Records, edges: Records, first: int, parents: IntArray, children: IntArray) -> None:
+    for k in range(len(parents)):
+        edges[first + k].child = children[k]
+        edges[first + k].next = tasks[parents[k]].first_edge
+        tasks[parents[k]].first_edge = first + k

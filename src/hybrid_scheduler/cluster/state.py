@@ -1,0 +1,159 @@
+"""The simulated state as arrays, and the codes the compiled loop speaks in."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybrid_scheduler.model.task import FloatArray, IntArray
+
+UNDECIDED: Final = 0
+PLACED: Final = 1
+FAILED: Final = 2
+DOOMED: Final = 3
+"""Task status: not decided yet, and one of its parents failed, so it never can be."""
+
+NEXT: Final = 0
+"""Counter: position of the next task that has not been looked at as an arrival."""
+TASKS: Final = 1
+PARTS: Final = 2
+DECISIONS: Final = 3
+READY: Final = 4
+"""Counter: size of the heap of tasks that are ready through their parents or a second time."""
+DONE: Final = 5
+"""Counter: size of the heap of outcomes not delivered yet."""
+CURRENT: Final = 6
+"""Counter: the task Python is asked to decide, -1 for none."""
+ANSWER: Final = 7
+"""Counter: how many parts Python wrote into `out`."""
+DISTURBED: Final = 8
+"""Counter: disturbances applied so far."""
+EDGES: Final = 9
+DOWN: Final = 10
+"""Counter: devices that are down."""
+COUNTERS: Final = 11
+
+NOW: Final = 0
+FLOOR: Final = 1
+"""Clock: nothing can be decided before this, because no device is up."""
+CLOCKS: Final = 2
+
+DRAINED: Final = 0
+"""Reason to return: every task is decided and no disturbance is left."""
+WAITING: Final = 1
+"""Reason: the next decision is due after `until`."""
+PAUSED: Final = 2
+"""Reason: the limit of decisions is reached."""
+DECIDE: Final = 3
+"""Reason: Python must decide task `CURRENT`."""
+OUTCOMES: Final = 4
+"""Reason: an outcome is due before the next decision and somebody observes."""
+GROW: Final = 5
+"""Reason: the part columns are full."""
+DISTURB: Final = 6
+"""Reason: the next thing that happens is a disturbance."""
+ILLEGAL: Final = 16
+"""Reasons from here on: the decision for `CURRENT` breaks a rule (`ILLEGAL_REASONS`)."""
+ILLEGAL_REASONS: Final = (
+    "it has no part or more than two",
+    "a part names a device that does not exist",
+    "a part names a device that is down",
+    "a share is not above 0 and at most 1",
+    "an expected time is negative or not a number",
+    "the shares of its parts do not add up to 1",
+    "a split needs one GPU and one CPU",
+    "a split must stay within one node",
+)
+
+SEES_QUEUES: Final = 0
+SEES_ESTIMATES: Final = 1
+SEES_TRUTH: Final = 2
+
+
+TASK: Final = np.dtype(
+    [
+        ("id", np.int64),
+        ("arrival", np.float64),
+        ("earliest", np.float64),
+        ("due", np.float64),
+        ("ready", np.float64),
+        ("finish", np.float64),
+        ("status", np.int32),
+        ("parents", np.int32),
+        ("waiting", np.int32),
+        ("first_edge", np.int32),
+        ("first_part", np.int32),
+        ("part_count", np.int32),
+        ("last_part", np.int32),
+    ],
+    align=True,
+)
+"""A task: `earliest` is its arrival or when it came back, `due` when it can be decided as far as is known, `ready`
+when it was; `waiting` counts parents not settled yet; `first_edge` starts the list of its children, `last_part` ends
+the list of all its parts, of which the current `part_count` begin at `first_part`."""
+
+PART: Final = np.dtype(
+    [
+        ("share", np.float64),
+        ("expected", np.float64),
+        ("work", np.float64),
+        ("decided", np.float64),
+        ("start", np.float64),
+        ("end", np.float64),
+        ("task", np.int32),
+        ("device", np.int32),
+        ("next", np.int32),
+        ("after", np.int32),
+        ("before", np.int32),
+        ("lost", np.int32),
+    ],
+    align=True,
+)
+"""A part: `work` is its seconds at normal speed, `next` the part behind it in its device's queue, `after` the part that
+must end first (serial splits), `before` the part of the same task decided before it; -1 for none."""
+
+LANE: Final = np.dtype(
+    [
+        ("speed", np.float64),
+        ("expected", np.float64),
+        ("head_start", np.float64),
+        ("head_end", np.float64),
+        ("head_expected", np.float64),
+        ("head", np.int32),
+        ("tail", np.int32),
+    ],
+    align=True,
+)
+"""What the simulator knows of a device beyond the visible table: speed factor, sum of the expected seconds queued,
+first and last part of the queue (-1: empty), and a copy of the first part's figures (an empty queue ends at
+infinity)."""
+
+EDGE: Final = np.dtype([("child", np.int32), ("next", np.int32)], align=True)
+HEAP: Final = np.dtype([("time", np.float64), ("id", np.int64), ("task", np.int64)], align=True)
+DISTURBANCE: Final = np.dtype([("time", np.float64), ("speed", np.float64), ("device", np.int64)], align=True)
+
+Records = NDArray[Any]
+
+
+class State(NamedTuple):
+    """Everything the compiled loop reads and writes. Tasks, parts and edges have room for more rows than are used."""
+
+    devices: FloatArray
+    facts: FloatArray
+    free: FloatArray
+    lanes: Records
+    scratch: FloatArray
+    out: FloatArray
+    counters: IntArray
+    clocks: FloatArray
+    disturbances: Records
+    tasks: Records
+    features: FloatArray
+    nominal: FloatArray
+    realised: FloatArray
+    ready: Records
+    done: Records
+    edges: Records
+    parts: Records
