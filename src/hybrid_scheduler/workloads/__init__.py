@@ -1,0 +1,19 @@
+"""Workloads: synthetic ones from a seed, traces and tables of times from files."""
+
+from hybrid_scheduler.workloads.csv_table import TableFile, read_table
+from hybrid_scheduler.workloads.csv_trace import TraceFile, read_csv, write_csv
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
+from hybrid_scheduler.workloads.presets import PRESETS, Preset, drifting, find_preset
+
+__all__ = [
+    "PRESETS",
+    "Preset",
+    "TableFile",
+    "TraceFile",
+    "WorkloadGenerator",
+    "drifting",
+    "find_preset",
+    "read_csv",
+    "read_table",
+    "write_csv",
+]

@@ -1,0 +1,105 @@
+"""From parsed columns to tasks, with the checks that need more than one cell."""
+
+from __future__ import annotations
+
+import graphlib
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError, TaskBatch
+from hybrid_scheduler.workloads.csv_cells import CsvFile
+
+COLUMNS = (
+    "task_id",
+    "size",
+    "compute_intensity",
+    "memory_required",
+    "arrival_time",
+    "duration_estimate",
+    "dependencies",
+    "kind",
+)
+"""The columns of a trace, in the order they are written."""
+
+
+def task_column_names(path: object, header: tuple[str, ...]) -> dict[str, str]:
+    """Which column of the file (value) is which task column (key); `task_size` is taken for `size`."""
+    if "size" in header and "task_size" in header:
+        raise InvalidInputError(f"{path}, line 1: columns 'size' and 'task_size' mean the same; delete one")
+    names = {name: name for name in COLUMNS if name in header}
+    if "task_size" in header:
+        names["size"] = "task_size"
+    return names
+
+
+def build_tasks(file: CsvFile, names: dict[str, str], filled: dict[str, FloatArray]) -> TaskBatch:
+    """Check ids and parents, and pack the tasks.
+
+    Args:
+        file: The file read.
+        names: From `task_column_names`.
+        filled: Columns that take the place of absent ones.
+    """
+    columns: dict[str, Any] = {**filled, **{name: file.columns[column] for name, column in names.items()}}
+    ids: IntArray = columns.setdefault("task_id", np.arange(len(file), dtype=np.int64))
+    _refuse_twins(file, ids)
+    dependencies: list[tuple[int, ...]] | None = columns.get("dependencies")
+    if dependencies is not None:
+        _refuse_strangers(file, ids, dependencies)
+    try:
+        # A size of 1e-300 or 1e300 is a legal number whose duration is not; the check below says so.
+        with np.errstate(over="ignore", under="ignore"):
+            tasks = TaskBatch.from_columns(**columns)
+    except InvalidInputError as error:
+        raise _cycle_error(file, ids, dependencies or [], error) from error
+    wrong = ~(np.isfinite(tasks.duration_estimate) & (tasks.duration_estimate > 0))
+    if wrong.any():
+        row = int(np.flatnonzero(ids == tasks.task_id[np.argmax(wrong)])[0])
+        raise file.error(row, names["size"], f"{tasks.size[np.argmax(wrong)]} gives no duration a computer can hold")
+    return tasks
+
+
+def row_of_each(ids: IntArray, tasks: TaskBatch) -> IntArray:
+    """For every task of the batch, its row in the file."""
+    by_id = np.argsort(ids)
+    rows: IntArray = by_id[np.searchsorted(ids[by_id], tasks.task_id)]
+    return rows
+
+
+def _refuse_twins(file: CsvFile, ids: IntArray) -> None:
+    order = np.argsort(ids, kind="stable")
+    again = np.flatnonzero(np.diff(ids[order]) == 0)
+    if len(again):
+        # The first row, in the order of the file, that repeats an id.
+        k = again[np.argmin(order[again + 1])]
+        first = file.line(int(order[k]))
+        raise file.error(int(order[k + 1]), "task_id", f"{ids[order[k]]} is the id of line {first} too; ids are unique")
+
+
+def _refuse_strangers(file: CsvFile, ids: IntArray, dependencies: list[tuple[int, ...]]) -> None:
+    known: set[int] | None = None
+    for row, parents in enumerate(dependencies):
+        if not parents:
+            continue
+        known = known or set(ids.tolist())
+        for parent in parents:
+            if parent not in known:
+                problem = f"parent {parent} is not the id of any task; add the task or remove the dependency"
+                raise file.error(row, "dependencies", problem)
+
+
+def _cycle_error(
+    file: CsvFile, ids: IntArray, dependencies: list[tuple[int, ...]], error: InvalidInputError
+) -> InvalidInputError:
+    """The error about a cycle, with a line in it: that of its first task in the file."""
+    graph = dict(zip(ids.tolist(), dependencies, strict=False))
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as cycle:
+        loop: list[int] = cycle.args[1]
+        row = min(int(np.flatnonzero(ids == task)[0]) for task in loop)
+        # graphlib lists parents before children.
+        chain = " -> ".join(str(task) for task in reversed(loop))
+        return file.error(row, "dependencies", f"the tasks {chain} wait for each other; break the cycle")
+    return InvalidInputError(f"{file.path}: {error}")
