@@ -1,0 +1,1 @@
+"""Races: schedulers, tasks and a node brought together. Never persists, never broadcasts."""

@@ -1,0 +1,203 @@
+"""One comparison: the same tasks through several schedulers, and what came of it as one document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from time import perf_counter
+
+import numpy as np
+
+from hybrid_scheduler.engine.race import Race
+from hybrid_scheduler.metrics.base import Value
+from hybrid_scheduler.metrics.registry import summarise
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.model.task import TaskBatch
+from hybrid_scheduler.physics.bounds import LowerBound
+from hybrid_scheduler.physics.cost import FormulaCost
+from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.schedulers.base import Scheduler
+
+REHEARSAL_TASKS = 8
+LEARNING_COUNTERS = ("updates", "refits")
+"""Attributes by which learners say how often they learned during the race."""
+
+Progress = Callable[[str, int], None]
+"""Told now and then how many decisions the scheduler of this name has made."""
+
+
+@dataclass(frozen=True)
+class SchedulerResult:
+    """One scheduler's figures.
+
+    Attributes:
+        metrics: Every registered metric of the counted tasks.
+        decision_us: Mean microseconds per decision, by the wall clock.
+        learning: What a learner counted (`LEARNING_COUNTERS`).
+    """
+
+    metrics: Mapping[str, Value]
+    decision_us: float
+    learning: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    """What came of a comparison.
+
+    Attributes:
+        comparison: What was compared.
+        lower_bound: What no scheduler could beat; None when no task finished.
+        schedulers: The figures by name, in the order of the comparison.
+        wall_seconds: The races, their statistics and bounds; no imports, no compilation.
+    """
+
+    comparison: Comparison
+    lower_bound: LowerBound | None
+    schedulers: Mapping[str, SchedulerResult]
+    wall_seconds: float
+
+    def to_json(self) -> dict[str, object]:
+        """The document of `hms compare --json`; all but `wall_seconds` and `decision_us` follows from the seed."""
+        bound = self.lower_bound
+        return {
+            "seed": self.comparison.seed,
+            "workload": self.comparison.workload_facts(),
+            "cluster": self.comparison.cluster_facts(),
+            "lower_bound": {
+                "makespan": None if bound is None else bound.makespan,
+                "avg_response": None if bound is None else bound.avg_response,
+            },
+            "schedulers": {
+                name: {**result.metrics, "decision_us": result.decision_us, **result.learning}
+                for name, result in self.schedulers.items()
+            },
+            "wall_seconds": self.wall_seconds,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Who races on what.
+
+    Attributes:
+        tasks: The stream every scheduler sees.
+        schedulers: The contestants by name. They are used up: run a comparison once, or give it clones.
+        cluster: The devices.
+        physics: How they behave.
+        seed: Seed of the noise.
+        isolated: Every task meets an idle node.
+        warmup: Statistics and bounds leave out the first so many tasks.
+        source: Where the tasks come from, for the document: `preset` or `trace`, `arrival_rate`, `load`, ...
+    """
+
+    tasks: TaskBatch
+    schedulers: Mapping[str, Scheduler]
+    cluster: ClusterSpec = field(default_factory=ClusterSpec.default)
+    physics: Physics = field(default_factory=Physics)
+    seed: int = 0
+    isolated: bool = False
+    warmup: int = 0
+    source: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.schedulers:
+            raise InvalidInputError("there are no schedulers to compare; name at least one")
+
+    def run(self, progress: Progress | None = None) -> ComparisonResult:
+        """Race every scheduler; each one's outcomes are dropped once its figures are known.
+
+        Raises:
+            InvalidInputError: The tasks, the node and the warm-up do not go together.
+            IllegalDecisionError: A scheduler decided something the node cannot carry out.
+        """
+        self._rehearse()
+        began = perf_counter()
+        race = self._race(self.tasks, self.warmup)
+        results: dict[str, SchedulerResult] = {}
+        bounds: list[LowerBound] = []
+        for name, scheduler in self.schedulers.items():
+            before = _learned(scheduler)
+            outcomes, decision_us = _timed(race, name, scheduler, progress)
+            counted = race.counted(outcomes)
+            learning = {key: count - before[key] for key, count in _learned(scheduler).items()}
+            results[name] = SchedulerResult(summarise(counted), decision_us, learning)
+            if not counted.failed.all():
+                bounds.append(race.lower_bound(outcomes))
+        return ComparisonResult(self, _lowest(bounds), results, perf_counter() - began)
+
+    def workload_facts(self) -> dict[str, object]:
+        """Where the tasks come from, and how they are raced."""
+        return {**self.source, "tasks": len(self.tasks), "warmup": self.warmup, "isolated": self.isolated}
+
+    def cluster_facts(self) -> dict[str, object]:
+        """The devices and their physics, in the words of `config.yaml`; null is an unlimited memory."""
+        physics = self.physics
+        devices = [asdict(device) for device in self.cluster.devices]
+        for device in devices:
+            device.update({key: None for key, value in device.items() if value == math.inf})
+        cost = physics.cost
+        model = {"model": "formula", "speedup": cost.speedup} if isinstance(cost, FormulaCost) else {"model": "table"}
+        return {
+            "devices": devices,
+            "disturbances": [asdict(disturbance) for disturbance in self.cluster.disturbances],
+            "physics": {
+                **model,
+                "split": physics.split,
+                "coexecution_penalty": physics.coexecution_penalty,
+                "cost": physics.pricing,
+                "memory_policy": physics.memory_policy,
+                "noise": physics.noise,
+            },
+        }
+
+    def _race(self, tasks: TaskBatch, warmup: int) -> Race:
+        return Race(tasks, self.cluster, self.physics, seed=self.seed, isolated=self.isolated, warmup=warmup)
+
+    def _rehearse(self) -> None:
+        """Take a few tasks through everything the clock will time, so that the code is compiled and loaded by then."""
+        race = self._race(_few(self.tasks), 0)
+        for scheduler in self.schedulers.values():
+            outcomes = race.run(scheduler.clone(), progress=lambda _: None)
+            summarise(race.counted(outcomes))
+            race.lower_bound(outcomes)
+
+
+def _learned(scheduler: Scheduler) -> dict[str, int]:
+    """How often a scheduler has learned so far; nothing for one that does not count."""
+    return {key: int(getattr(scheduler, key)) for key in LEARNING_COUNTERS if hasattr(scheduler, key)}
+
+
+def _timed(race: Race, name: str, scheduler: Scheduler, progress: Progress | None) -> tuple[OutcomeBatch, float]:
+    """The outcomes, and the mean microseconds per decision."""
+    made = 0
+
+    def report(decisions: int) -> None:
+        nonlocal made
+        made = decisions
+        if progress is not None:
+            progress(name, decisions)
+
+    began = perf_counter()
+    outcomes = race.run(scheduler, progress=report)
+    return outcomes, (perf_counter() - began) / max(made, 1) * 1e6
+
+
+def _few(tasks: TaskBatch) -> TaskBatch:
+    """The first few tasks; a chain if there are dependencies at all, because those take other code."""
+    n = min(len(tasks), REHEARSAL_TASKS)
+    chained = np.arange(n if tasks.has_dependencies else 1) - 1
+    start = np.maximum(np.arange(n + 1) - 1, 0) if tasks.has_dependencies else np.zeros(n + 1, np.int64)
+    columns = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time", "duration_estimate")
+    head = {name: getattr(tasks, name)[:n] for name in (*columns, "kind_index")}
+    return replace(tasks, **head, parent_start=start, parents=chained[1:], _position={})
+
+
+def _lowest(bounds: list[LowerBound]) -> LowerBound | None:
+    """Schedulers differ in their bounds when different tasks failed: what holds for all is the lowest."""
+    if not bounds:
+        return None
+    return LowerBound(min(b.makespan for b in bounds), min(b.avg_response for b in bounds))

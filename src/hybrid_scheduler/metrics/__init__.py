@@ -1,0 +1,1 @@
+"""Figures computed from outcomes alone, one file each."""

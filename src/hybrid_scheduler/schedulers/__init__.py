@@ -1,0 +1,1 @@
+"""Policies, one file each. Importing this package loads none of them."""

@@ -1,0 +1,69 @@
+"""Small compiled choices that policies share."""
+
+from __future__ import annotations
+
+import numba as nb
+
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.view import AVAILABLE, KIND, NODE, PART_DEVICE, PART_EXPECTED, PART_SHARE, QUEUED
+
+ANY_NODE = -1.0
+
+
+@nb.njit(cache=True)
+def least_loaded(devices: FloatArray, kind: float, node: float) -> int:
+    """The device of this kind with the fewest parts waiting and running, lowest row first; -1 when none is up."""
+    best = -1
+    for d in range(devices.shape[0]):
+        if devices[d, KIND] != kind or devices[d, AVAILABLE] == 0.0:
+            continue
+        if node != ANY_NODE and devices[d, NODE] != node:
+            continue
+        if best < 0 or devices[d, QUEUED] < devices[best, QUEUED]:
+            best = d
+    return best
+
+
+@nb.njit(cache=True)
+def in_turn(devices: FloatArray, kind: float, turn: int) -> int:
+    """Device number `turn` of this kind, counting round and round over those that are up; -1 when none is."""
+    count = 0
+    for d in range(devices.shape[0]):
+        if devices[d, KIND] == kind and devices[d, AVAILABLE] > 0.0:
+            count += 1
+    if count == 0:
+        return -1
+    left = turn % count
+    for d in range(devices.shape[0]):
+        if devices[d, KIND] == kind and devices[d, AVAILABLE] > 0.0:
+            if left == 0:
+                return d
+            left -= 1
+    return -1
+
+
+@nb.njit(cache=True)
+def write_part(out: FloatArray, row: int, device: int, share: float, expected: float) -> None:
+    """Fill one row of a decision."""
+    out[row, PART_DEVICE] = device
+    out[row, PART_SHARE] = share
+    out[row, PART_EXPECTED] = expected
+
+
+@nb.njit(cache=True)
+def whole(out: FloatArray, device: int, expected: float) -> int:
+    """The whole task on one device."""
+    write_part(out, 0, device, 1.0, expected)
+    return 1
+
+
+@nb.njit(cache=True)
+def shared(out: FloatArray, gpu: int, cpu: int, gpu_fraction: float) -> int:
+    """`gpu_fraction` on a GPU and the rest on a CPU, without expectations; a missing device (-1) leaves it whole."""
+    if gpu < 0 or (gpu_fraction <= 0.0 and cpu >= 0):
+        return whole(out, cpu, 0.0)
+    if cpu < 0 or gpu_fraction >= 1.0:
+        return whole(out, gpu, 0.0)
+    write_part(out, 0, gpu, gpu_fraction, 0.0)
+    write_part(out, 1, cpu, 1.0 - gpu_fraction, 0.0)
+    return 2

@@ -1,0 +1,19 @@
+"""The constant policy a learner must beat: CPU."""
+
+from __future__ import annotations
+
+from hybrid_scheduler.model.view import CPU, GPU
+from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
+from hybrid_scheduler.schedulers.choose import ANY_NODE, least_loaded, whole
+
+
+@kernel
+def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
+    device = least_loaded(devices, CPU, ANY_NODE)
+    return whole(out, device if device >= 0 else least_loaded(devices, GPU, ANY_NODE), 0.0)
+
+
+class CpuOnly(CompiledScheduler):
+    """Every task whole on the least-loaded CPU (on a GPU only where there is no CPU)."""
+
+    kernel = _policy

@@ -1,0 +1,38 @@
+"""Minimum completion time, the reference for immediate decisions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, FIXED, GPU, KIND, MEMORY, SHARED, TASK_MEMORY
+from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
+from hybrid_scheduler.schedulers.choose import whole
+
+
+@kernel
+def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
+    best, least, seconds = -1, np.inf, 0.0
+    for fits_only in (True, False):
+        for d in range(devices.shape[0]):
+            if devices[d, AVAILABLE] == 0.0:
+                continue
+            if fits_only and devices[d, KIND] == GPU and task[TASK_MEMORY] > devices[d, MEMORY]:
+                continue
+            takes = times[FIXED, d] + times[SHARED, d]
+            if devices[d, BACKLOG] + takes < least:
+                best, least, seconds = d, devices[d, BACKLOG] + takes, takes
+        if best >= 0:
+            break
+    return whole(out, best, seconds)
+
+
+class MinimumCompletionTime(CompiledScheduler):
+    """Minimum completion time on estimates: the device where backlog plus estimated time is least, whole tasks.
+
+    The MCT heuristic of Braun et al., "A comparison of eleven static heuristics for mapping a class of independent
+    tasks onto heterogeneous distributed computing systems", J. Parallel Distrib. Comput. 61 (2001), here on line: a
+    device where the task does not fit is passed over unless no other is up.
+    """
+
+    uses_estimates = True
+    kernel = _policy

@@ -1,0 +1,29 @@
+"""The oracle: knows the physics, and looks one task ahead."""
+
+from __future__ import annotations
+
+from hybrid_scheduler.model.view import CPU, GPU, TASK_MEMORY
+from hybrid_scheduler.physics.optimum import earliest_finish
+from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
+from hybrid_scheduler.schedulers.choose import ANY_NODE, least_loaded, whole
+
+
+@kernel
+def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
+    parts = earliest_finish(now, task[TASK_MEMORY], devices, times, free, facts, out)
+    if parts > 0:
+        return parts
+    # Nothing fits and no CPU is up: any GPU will do, the memory policy has the last word.
+    device = least_loaded(devices, GPU, ANY_NODE)
+    return whole(out, device if device >= 0 else least_loaded(devices, CPU, ANY_NODE), 0.0)
+
+
+class Oracle(CompiledScheduler):
+    """Knows true times and true queues: tries every device and every 5 % split and takes the earliest finish.
+
+    A reference, never for production. It is myopic (best for *this* task), so under load others can beat its mean
+    response time.
+    """
+
+    knows_truth = True
+    kernel = _policy

@@ -1,0 +1,39 @@
+"""Random placement, seeded."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.view import AVAILABLE, CPU, GPU, KIND, NODE
+from hybrid_scheduler.physics.noise import uniform
+from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
+from hybrid_scheduler.schedulers.choose import ANY_NODE, in_turn, least_loaded, shared
+
+
+@kernel
+def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
+    seed = np.int64(state[0])
+    gpus = 0
+    for d in range(devices.shape[0]):
+        if devices[d, KIND] == GPU and devices[d, AVAILABLE] > 0.0:
+            gpus += 1
+    gpu = in_turn(devices, GPU, int(uniform(seed, number, 0) * gpus))
+    cpu = least_loaded(devices, CPU, devices[gpu, NODE] if gpu >= 0 else ANY_NODE)
+    return shared(out, gpu, cpu, uniform(seed, number, 1))
+
+
+class Random(CompiledScheduler):
+    """Draws a uniform GPU fraction and a uniform GPU.
+
+    The draw is a hash of the seed and the number of the decision, so `decide` is pure and needs no generator.
+    """
+
+    kernel = _policy
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def kernel_state(self) -> FloatArray:
+        """The seed, kept within the integers a float holds exactly."""
+        return np.array([float(self.seed % 2**53)])

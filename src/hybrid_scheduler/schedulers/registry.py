@@ -1,0 +1,58 @@
+"""Schedulers by name, found through entry points: built-in ones and other people's alike."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
+from hybrid_scheduler.schedulers.base import Scheduler
+
+GROUP = "hybrid_scheduler.schedulers"
+
+
+@cache
+def _found() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def scheduler_names() -> list[str]:
+    """The names of all registered schedulers, sorted. Loads none of them."""
+    return sorted(_found())
+
+
+def scheduler_class(name: str) -> type[Scheduler]:
+    """The class registered under a name.
+
+    Raises:
+        UnknownNameError: Nothing is registered under it; the message offers the nearest name.
+        InvalidInputError: What is registered is not a scheduler, or cannot be imported.
+    """
+    points = _found()
+    if name not in points:
+        raise UnknownNameError("scheduler", name, points)
+    try:
+        found = points[name].load()
+    except (ImportError, AttributeError) as error:
+        raise InvalidInputError(f"scheduler {name!r} ({points[name].value}) cannot be loaded: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, Scheduler)):
+        raise InvalidInputError(f"scheduler {name!r} ({points[name].value}) is not a subclass of Scheduler")
+    return found
+
+
+def create_scheduler(name: str, seed: int = 0, **parameters: Any) -> Scheduler:
+    """Build a registered scheduler; `seed` is passed on to those that have such an argument.
+
+    Raises:
+        UnknownNameError: Unknown scheduler or unknown parameter.
+    """
+    found = scheduler_class(name)
+    accepted = inspect.signature(found).parameters
+    for key in parameters:
+        if key not in accepted:
+            raise UnknownNameError(f"parameter of scheduler {name!r}:", key, accepted)
+    if "seed" in accepted:
+        parameters.setdefault("seed", seed)
+    return found(**parameters)

@@ -1,0 +1,22 @@
+"""Round robin, the rule that looks at nothing."""
+
+from __future__ import annotations
+
+from hybrid_scheduler.model.view import CPU, GPU, NODE
+from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
+from hybrid_scheduler.schedulers.choose import ANY_NODE, in_turn, least_loaded, shared
+
+
+@kernel
+def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
+    if number % 2 == 1:
+        cpu = in_turn(devices, CPU, number // 2)
+        return shared(out, in_turn(devices, GPU, number // 2) if cpu < 0 else -1, cpu, 0.0)
+    gpu = in_turn(devices, GPU, number // 2)
+    return shared(out, gpu, least_loaded(devices, CPU, devices[gpu, NODE] if gpu >= 0 else ANY_NODE), 0.5)
+
+
+class RoundRobin(CompiledScheduler):
+    """Takes turns: every other task half on a GPU (GPUs in turn), the rest whole on the CPU."""
+
+    kernel = _policy

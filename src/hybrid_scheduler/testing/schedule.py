@@ -1,0 +1,287 @@
+"""A judge of schedules that shares no code with the simulator: plain Python over tasks, outcomes and plain facts.
+
+It knows the rules of SPEC sections 2 and 3 (one home for each rule below) and nothing of how the simulator works, so a
+mistake there cannot hide here. `schedule_violations` lists what is wrong; `assert_valid_schedule` raises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hybrid_scheduler.model.outcome import Outcome, PartRecord
+from hybrid_scheduler.model.task import Task
+
+TOLERANCE = 1e-9
+SHOWN = 20
+"""Violations an error message spells out."""
+
+Seconds = Callable[[int, str, float], float]
+"""Seconds a share of a task takes on a device at normal speed, without penalty: ``(task id, device, share)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainDevice:
+    """What a schedule is judged by: the public figures of one device."""
+
+    name: str
+    kind: str
+    node: int = 0
+    memory_mb: float = math.inf
+    watts: float = 0.0
+    dollars_per_second: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The node a schedule was made for.
+
+    Attributes:
+        devices: Every device.
+        split: `concurrent` or `serial`.
+        penalty: Both parts of a concurrent split are stretched by 1 plus this.
+        memory_policy: `fallback` or `fail`.
+        changes: What happened to the devices, as (time, device, speed factor); 0 is a failure.
+        isolated: Every task meets an idle node.
+    """
+
+    devices: tuple[PlainDevice, ...]
+    split: str = "concurrent"
+    penalty: float = 0.05
+    memory_policy: str = "fallback"
+    changes: tuple[tuple[float, str, float], ...] = ()
+    isolated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Schedule:
+    rules: Rules
+    tasks: dict[int, Task]
+    outcomes: dict[int, Outcome]
+    device: dict[str, PlainDevice]
+    times_of_change: tuple[float, ...]
+
+
+def assert_valid_schedule(
+    tasks: Iterable[Task], outcomes: Iterable[Outcome], rules: Rules, seconds: Seconds | None = None
+) -> None:
+    """Raise AssertionError with everything that is wrong with a schedule; arguments as `schedule_violations`."""
+    wrong = schedule_violations(tasks, outcomes, rules, seconds)
+    more = f"\n... and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+    if wrong:
+        raise AssertionError(f"{len(wrong)} violations in the schedule:\n" + "\n".join(wrong[:SHOWN]) + more)
+
+
+def schedule_violations(
+    tasks: Iterable[Task], outcomes: Iterable[Outcome], rules: Rules, seconds: Seconds | None = None
+) -> list[str]:
+    """Everything that is wrong with a schedule, one line each; empty for a valid one.
+
+    Args:
+        tasks: All tasks of the run.
+        outcomes: What became of them, at the end of the run.
+        rules: The node.
+        seconds: The realised times; without them it is not checked that every part ran as long as its work takes.
+    """
+    by_id = {task.task_id: task for task in tasks}
+    outcome_list = list(outcomes)
+    found = {outcome.task_id: outcome for outcome in outcome_list}
+    wrong = [f"task {i} has no outcome" for i in by_id if i not in found]
+    wrong += [f"task {i} has an outcome but was never given" for i in found if i not in by_id]
+    if len(found) < len(outcome_list):
+        wrong.append(f"{len(outcome_list) - len(found)} tasks have more than one outcome")
+    device = {d.name: d for d in rules.devices}
+    unknown = {p.device for o in outcome_list for p in o.parts} - set(device)
+    wrong += [f"device {name} does not exist" for name in sorted(unknown)]
+    if wrong:
+        return wrong
+    schedule = _Schedule(rules, by_id, found, device, tuple(time for time, _, _ in rules.changes))
+    for outcome in found.values():
+        wrong += (f"task {outcome.task_id}: {text}" for text in _one_task(schedule, outcome))
+    wrong += _queues(schedule)
+    if rules.isolated:
+        wrong += _one_at_a_time(schedule)
+    if seconds is not None:
+        wrong += _work(schedule, seconds)
+    return wrong
+
+
+def _close(a: float, b: float) -> bool:
+    return abs(a - b) <= TOLERANCE * max(abs(a), abs(b))
+
+
+def _live(outcome: Outcome) -> list[PartRecord]:
+    return [part for part in outcome.parts if not part.lost]
+
+
+def _one_task(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
+    live = _live(outcome)
+    for part in outcome.parts:
+        if not 0.0 < part.share <= 1.0 + TOLERANCE:
+            yield f"a part has share {part.share}"
+        if not part.end >= part.start:
+            yield f"a part ends at {part.end}, before its start at {part.start}"
+        if part.lost and not schedule.rules.changes:
+            yield f"a part on {part.device} was lost although nothing failed"
+    for part in live:
+        if part.start < outcome.ready_time:
+            yield f"a part starts at {part.start}, before the task was ready at {outcome.ready_time}"
+    yield from _readiness(schedule, outcome)
+    yield from _bill(schedule, outcome)
+    if outcome.failed:
+        yield from _failure(schedule, outcome, live)
+        return
+    if not live or outcome.finish_time != max(part.end for part in live):
+        yield f"finish is {outcome.finish_time}, not the end of its last part"
+    if abs(sum(part.share for part in live) - 1.0) > 2 * TOLERANCE:
+        yield f"its shares add up to {sum(part.share for part in live)}"
+    yield from _places(schedule, outcome, live)
+
+
+def _readiness(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
+    """Ready means arrived and all parents finished; not earlier, and not later unless it had to start over."""
+    task, rules = schedule.tasks[outcome.task_id], schedule.rules
+    parents = [schedule.outcomes[i] for i in task.dependencies]
+    if any(parent.failed for parent in parents) and not outcome.failed:
+        yield "finished although a parent failed"
+    earliest = max([outcome.arrival_time, *(parent.finish_time for parent in parents)])
+    if outcome.ready_time < earliest:
+        yield f"ready at {outcome.ready_time}, before its arrival or a parent's finish at {earliest}"
+    if rules.isolated:
+        if outcome.arrival_time != outcome.ready_time and not any(part.lost for part in outcome.parts):
+            yield f"ready at {outcome.ready_time}, but it arrives (isolated) at {outcome.arrival_time}"
+        return
+    if outcome.arrival_time != task.arrival_time:
+        yield f"arrival is {outcome.arrival_time}, not {task.arrival_time}"
+    if outcome.ready_time > earliest and outcome.ready_time not in schedule.times_of_change:
+        yield f"decided at {outcome.ready_time}, although it was ready at {earliest}"
+
+
+def _failure(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> Iterator[str]:
+    """A failed task has no live part, and a reason: a parent, memory, or no device left."""
+    task, rules = schedule.tasks[outcome.task_id], schedule.rules
+    if live:
+        yield f"failed, but has {len(live)} parts that are not lost"
+    if outcome.finish_time < outcome.ready_time:
+        yield f"failed at {outcome.finish_time}, before it was ready at {outcome.ready_time}"
+    too_big = any(d.kind == "gpu" and d.memory_mb < task.memory_required for d in rules.devices)
+    has_cpu = any(d.kind == "cpu" for d in rules.devices)
+    orphan = any(schedule.outcomes[i].failed for i in task.dependencies)
+    if not (orphan or rules.changes or (too_big and (rules.memory_policy == "fail" or not has_cpu))):
+        yield "failed without a reason"
+
+
+def _places(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> Iterator[str]:
+    """A split is one GPU and one CPU of a node; the GPU's share of the memory fits; serial parts follow each other."""
+    task = schedule.tasks[outcome.task_id]
+    devices = [schedule.device[part.device] for part in live]
+    for part, device in zip(live, devices, strict=True):
+        if (part.gpu_id is not None) != (device.kind == "gpu"):
+            yield f"gpu_id {part.gpu_id} is recorded for {device.name}, a {device.kind}"
+        needed = part.share * task.memory_required
+        if device.kind == "gpu" and needed > device.memory_mb:
+            yield f"{needed} MB run on {device.name}, which has {device.memory_mb}"
+    if len(live) == 1:
+        return
+    if sorted(d.kind for d in devices) != ["cpu", "gpu"]:
+        yield f"split over {', '.join(d.name for d in devices)}: not one GPU and one CPU"
+    elif devices[0].node != devices[1].node:
+        yield f"split over nodes {devices[0].node} and {devices[1].node}"
+    elif schedule.rules.split == "serial":
+        gpu, cpu = live if devices[0].kind == "gpu" else reversed(live)
+        if cpu.start < gpu.end:
+            yield f"its CPU part starts at {cpu.start}, before the GPU part ends at {gpu.end}"
+
+
+def _bill(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
+    """Busy seconds are paid, in vain or not; execution time is that of the parts that counted."""
+    joules = sum(schedule.device[p.device].watts * (p.end - p.start) for p in outcome.parts)
+    dollars = sum(schedule.device[p.device].dollars_per_second * (p.end - p.start) for p in outcome.parts)
+    if not _close(outcome.energy, joules):
+        yield f"energy is {outcome.energy} J, its parts used {joules}"
+    if not _close(outcome.cost, dollars):
+        yield f"cost is {outcome.cost} $, its parts cost {dollars}"
+    spans = [part.end - part.start for part in _live(outcome)]
+    expected = sum(spans) if schedule.rules.split == "serial" else max(spans, default=0.0)
+    if not _close(outcome.actual_time, expected):
+        yield f"actual_time is {outcome.actual_time}, its parts took {expected}"
+
+
+def _queues(schedule: _Schedule) -> Iterator[str]:
+    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it."""
+    queue: dict[str, list[tuple[float, float, float, int, float]]] = {name: [] for name in schedule.device}
+    busy: dict[str, list[tuple[float, float, int]]] = {name: [] for name in schedule.device}
+    freed: dict[str, set[float]] = {name: set() for name in schedule.device}
+    for outcome in schedule.outcomes.values():
+        live = _live(outcome)
+        gpu_end = max((p.end for p in live if schedule.device[p.device].kind == "gpu"), default=0.0)
+        for part in outcome.parts:
+            if part.end > part.start:
+                busy[part.device].append((part.start, part.end, outcome.task_id))
+            if part.lost:
+                freed[part.device].add(part.end)
+                continue
+            waits = schedule.rules.split == "serial" and schedule.device[part.device].kind == "cpu"
+            after = gpu_end if waits else 0.0
+            queue[part.device].append((outcome.ready_time, part.start, part.end, outcome.task_id, after))
+    for name, spans in busy.items():
+        spans.sort()
+        for (_, end, one), (start, _, other) in pairwise(spans):
+            if start < end:
+                yield f"{name} runs tasks {one} and {other} at once, at {start}"
+    for name, parts in queue.items():
+        parts.sort()
+        free, last = 0.0, (0.0, -1)
+        for ready, start, end, task_id, after in parts:
+            expected = max(ready, free, after)
+            if start < expected:
+                yield f"{name} starts task {task_id} at {start}, out of turn (its turn is at {expected})"
+            elif start > expected and start not in freed[name]:
+                yield f"{name} starts task {task_id} at {start}, although it could at {expected}"
+            if not schedule.rules.changes and last[0] == ready and last[1] > task_id:
+                yield f"{name} serves task {last[1]} before task {task_id}, ready at the same time {ready}"
+            free, last = max(free, end), (ready, task_id)
+
+
+def _one_at_a_time(schedule: _Schedule) -> Iterator[str]:
+    """Isolated: in the order of the stream (parents first), each task is decided when the one before it has ended."""
+    order = sorted(schedule.outcomes.values(), key=lambda o: (o.ready_time, o.finish_time))
+    ended = 0.0
+    for outcome in order:
+        if outcome.ready_time < ended:
+            yield f"task {outcome.task_id} is decided at {outcome.ready_time}, before the node is idle at {ended}"
+        elif outcome.ready_time > ended and outcome.ready_time not in schedule.times_of_change:
+            yield f"task {outcome.task_id} is decided at {outcome.ready_time}, although the node is idle from {ended}"
+        ended = max(ended, outcome.finish_time)
+    if any(task.dependencies for task in schedule.tasks.values()):
+        return
+    stream = sorted(schedule.tasks.values(), key=lambda t: (t.arrival_time, t.task_id))
+    for one, other in pairwise(stream):
+        if schedule.outcomes[other.task_id].ready_time < schedule.outcomes[one.task_id].ready_time:
+            yield f"task {other.task_id} is decided before task {one.task_id}, which comes first in the stream"
+
+
+def _work(schedule: _Schedule, seconds: Seconds) -> Iterator[str]:
+    """Every part that counts ran for exactly its work at the speed its device had; one that was lost, for no more."""
+    speeds: dict[str, list[tuple[float, float]]] = {name: [(0.0, 1.0)] for name in schedule.device}
+    for time, name, speed in sorted(schedule.rules.changes, key=lambda change: change[0]):
+        speeds[name].append((time, speed))
+    concurrent = schedule.rules.split == "concurrent"
+    for outcome in schedule.outcomes.values():
+        live = _live(outcome)
+        stretch = 1.0 + schedule.rules.penalty if concurrent and len(live) == 2 else 1.0
+        for part in live:
+            work = seconds(outcome.task_id, part.device, part.share) * stretch
+            done, slack = 0.0, TOLERANCE * work
+            steps = [*speeds[part.device], (math.inf, 0.0)]
+            for (begin, speed), (stop, _) in pairwise(steps):
+                span = min(part.end, stop) - max(part.start, begin)
+                if span > 0.0:
+                    done += span * speed
+                    slack += 1e-15 * part.end * speed
+                    if speed == 0.0:
+                        yield f"task {outcome.task_id} runs on {part.device} while it is down"
+            if abs(done - work) > slack:
+                yield f"task {outcome.task_id} has {work} s of work on {part.device}, but {done} s were done"

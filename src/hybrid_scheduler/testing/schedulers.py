@@ -1,0 +1,248 @@
+"""What every scheduler must do, built in or yours: ``check_scheduler(MyScheduler)`` runs it all.
+
+Plain assertions, so any test runner will do; with pytest, parametrise over `SCHEDULER_CHECKS` to see each by name.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import fields, replace
+from functools import cache
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from hybrid_scheduler.model.decision import Decision
+from hybrid_scheduler.model.errors import IllegalDecisionError
+from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
+from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.schedulers.base import Scheduler
+from hybrid_scheduler.testing.nodes import SEED, SITUATIONS, TASKS
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
+
+SchedulerFactory = Callable[[], Scheduler]
+"""Makes a new scheduler; a class whose arguments all have defaults is one."""
+
+LONG_RUN = 100_000
+ALLOWED_GROWTH = 0.01
+ALLOWED_BYTES = 1024
+"""Counters get longer as they count; nothing else may."""
+
+
+class Witness(Scheduler):
+    """Passes everything on to the scheduler it watches and keeps what was asked and answered."""
+
+    watched: Scheduler
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Task, ClusterView]] = []
+        self.answered: list[Decision] = []
+        self.observed: list[Outcome] = []
+
+    @classmethod
+    def of(cls, scheduler: Scheduler) -> Witness:
+        """A witness that may see what this scheduler may see."""
+        flags = {"uses_estimates": scheduler.uses_estimates, "knows_truth": scheduler.knows_truth}
+        witness = cast(Witness, type("Witness", (cls,), flags)())
+        witness.watched = scheduler
+        return witness
+
+    @property
+    def observes(self) -> bool:
+        """As the one it watches."""
+        return self.watched.observes
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        """Ask, and keep the answer."""
+        decision = self.watched.decide(task, view)
+        self.asked.append((task, view))
+        self.answered.append(decision)
+        return decision
+
+    def observe(self, outcome: Outcome) -> None:
+        """Pass it on."""
+        self.observed.append(outcome)
+        self.watched.observe(outcome)
+
+
+def check_summary(factory: SchedulerFactory) -> None:
+    """Lists show the first line of the class's own docstring."""
+    found = type(factory())
+    assert (found.__doc__ or "").strip(), f"{found.__name__} has no docstring; its first line is shown in lists"
+    assert found.summary(), f"the docstring of {found.__name__} begins with an empty line"
+
+
+def check_legal(factory: SchedulerFactory) -> None:
+    """Every decision on every kind of node can be carried out, and the schedule is valid."""
+    for node in SITUATIONS:
+        _run(factory(), node, compiled=False)
+
+
+def check_pure(factory: SchedulerFactory) -> None:
+    """Asked again, also after other questions, it answers the same; or, with a generator of its own, a clone does."""
+    for history in _histories(factory):
+        one, other, asked = deepcopy(history.scheduler), deepcopy(history.scheduler), history.asked
+        twice = all(one.decide(*question) == one.decide(*question) for question in asked)
+        backwards = [one.decide(*question) for question in reversed(asked)][::-1]
+        if twice and backwards == [other.decide(*question) for question in asked]:
+            continue
+        assert "seed" in one.parameters(), (
+            f"on node {history.node!r}, decide answers differently when asked again; it must not change anything, "
+            "unless it draws from a generator seeded by an argument called 'seed'"
+        )
+        one, other = one.clone(), one.clone()
+        assert [one.decide(*question) for question in asked] == [other.decide(*question) for question in asked], (
+            f"on node {history.node!r}, two clones with the same seed answer the same questions differently"
+        )
+
+
+def check_leaves_view_alone(factory: SchedulerFactory) -> None:
+    """What it is shown belongs to the node: decide changes none of it."""
+    for history in _histories(factory):
+        for task, view in history.asked:
+            before = pickle.dumps(view)
+            history.scheduler.decide(task, view)
+            assert pickle.dumps(view) == before, f"on node {history.node!r}, decide changed the view it was shown"
+
+
+def check_sees_only_what_it_declares(factory: SchedulerFactory) -> None:
+    """Without `uses_estimates` or `knows_truth` it is shown no times, and `duration_estimate` makes no difference."""
+    if factory().uses_estimates or factory().knows_truth:
+        return
+    for history in _histories(factory):
+        assert all(view.times.size == 0 and view.free.size == 0 for _, view in history.asked)
+        one, other = deepcopy(history.scheduler), deepcopy(history.scheduler)
+        for task, view in history.asked:
+            misled = replace(task, duration_estimate=2.0 * task.duration_estimate)
+            assert one.decide(task, view) == other.decide(misled, view), (
+                f"on node {history.node!r}, the decision for task {task.task_id} depends on duration_estimate; "
+                "declare uses_estimates = True, or do without it"
+            )
+
+
+def check_clone(factory: SchedulerFactory) -> None:
+    """A clone has the same parameters and races the same, also when the original has run before."""
+    used = factory()
+    parameters = used.parameters()
+    _run(used)
+    copy = used.clone()
+    assert type(copy) is type(used), f"clone gives a {type(copy).__name__}"
+    assert copy is not used, "clone gives the same object"
+    assert copy.parameters() == parameters, f"a clone has {copy.parameters()}, the original was made with {parameters}"
+    _assert_same(_run(copy), _run(factory()), "a clone and a new scheduler")
+
+
+def check_seeding(factory: SchedulerFactory) -> None:
+    """Two new ones race the same; other seeds race differently."""
+    _assert_same(_run(factory()), _run(factory()), "two new schedulers")
+    scheduler = factory()
+    if "seed" not in scheduler.parameters():
+        return
+    one, two = (type(scheduler)(**{**scheduler.parameters(), "seed": seed}) for seed in (1, 2))
+    first, second = _run(one), _run(two)
+    assert not _same(first, second), "seeds 1 and 2 give the same run; the argument 'seed' has no effect"
+
+
+def check_pickling(factory: SchedulerFactory) -> None:
+    """A scheduler that has run can be pickled, and the copy decides as it does."""
+    for history in _histories(factory):
+        one, other = deepcopy(history.scheduler), pickle.loads(pickle.dumps(history.scheduler))
+        same = all(one.decide(*question) == other.decide(*question) for question in history.asked)
+        assert same, f"on node {history.node!r}, a pickled copy decides differently"
+
+
+def check_bounded_memory(factory: SchedulerFactory, tasks: int = LONG_RUN) -> None:
+    """It does not grow with the number of tasks: pickled, it is as big after all of them as after half.
+
+    The pickled size and not the process's memory, because replacing old experience by new is fine.
+    """
+    witness = Witness.of(factory())
+    SITUATIONS["default"].race().run(witness, compiled=False)
+    scheduler, sizes = witness.watched, []
+    for i, task in enumerate(_long_stream(tasks)):
+        view = witness.asked[i % len(witness.asked)][1]
+        scheduler.decide(task, replace(view, number=i, now=task.arrival_time))
+        if scheduler.observes:
+            scheduler.observe(replace(witness.observed[i % TASKS], task_id=task.task_id))
+        if i + 1 in (tasks // 2, tasks):
+            sizes.append(len(pickle.dumps(scheduler)))
+    half, full = sizes
+    assert full <= half * (1.0 + ALLOWED_GROWTH) + ALLOWED_BYTES, (
+        f"the scheduler grows: {half} bytes pickled after {tasks // 2} tasks, {full} after {tasks}"
+    )
+
+
+def check_compiled(factory: SchedulerFactory) -> None:
+    """With a kernel: the compiled race and the one that calls `decide` give the same outcomes, bit for bit."""
+    if factory().kernel is None:
+        return
+    for node in SITUATIONS:
+        slow, fast = (_run(factory(), node, compiled=compiled) for compiled in (False, True))
+        _assert_same(slow, fast, f"on node {node!r}, decide and kernel")
+
+
+SCHEDULER_CHECKS: tuple[Callable[[SchedulerFactory], None], ...] = (
+    check_summary,
+    check_legal,
+    check_pickling,
+    check_pure,
+    check_leaves_view_alone,
+    check_sees_only_what_it_declares,
+    check_clone,
+    check_seeding,
+    check_bounded_memory,
+    check_compiled,
+)
+"""All checks of a scheduler; each takes a factory and raises AssertionError."""
+
+
+def check_scheduler(factory: SchedulerFactory) -> None:
+    """Run every check.
+
+    Args:
+        factory: Makes a new scheduler: its class, if all arguments have defaults, or a function.
+
+    Raises:
+        AssertionError: The scheduler breaks the contract; the message says how.
+    """
+    for check in SCHEDULER_CHECKS:
+        check(factory)
+
+
+class _History(NamedTuple):
+    node: str
+    scheduler: Scheduler
+    asked: list[tuple[Task, ClusterView]]
+
+
+def _histories(factory: SchedulerFactory) -> Iterator[_History]:
+    """For every kind of node a scheduler that has run there, and the questions it was asked."""
+    for node, situation in SITUATIONS.items():
+        witness = Witness.of(factory())
+        situation.race(tasks=40).run(witness, compiled=False)
+        yield _History(node, witness.watched, witness.asked)
+
+
+@cache
+def _long_stream(tasks: int) -> tuple[Task, ...]:
+    return tuple(WorkloadGenerator(SEED).stream("mixed", 8.0, tasks))
+
+
+def _run(scheduler: Scheduler, node: str = "default", compiled: bool = True) -> OutcomeBatch:
+    try:
+        return SITUATIONS[node].race().run(scheduler, compiled=compiled)
+    except (AssertionError, IllegalDecisionError) as error:
+        raise AssertionError(f"on node {node!r}: {error}") from error
+
+
+def _same(one: OutcomeBatch, other: OutcomeBatch) -> bool:
+    return all(np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(OutcomeBatch))
+
+
+def _assert_same(one: OutcomeBatch, other: OutcomeBatch, what: str) -> None:
+    for field in fields(OutcomeBatch):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        assert np.array_equal(a, b), f"{what} differ in {field.name}: {a} and {b}"

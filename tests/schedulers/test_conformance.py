@@ -1,0 +1,18 @@
+"""Every registered scheduler against the suite that third parties run too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_names
+from hybrid_scheduler.testing import SCHEDULER_CHECKS
+from hybrid_scheduler.testing.schedulers import SchedulerFactory
+
+
+@pytest.mark.parametrize("check", SCHEDULER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", scheduler_names())
+def test_conforms(name: str, check: Callable[[SchedulerFactory], None]) -> None:
+    check(partial(create_scheduler, name))

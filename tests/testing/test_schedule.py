@@ -1,0 +1,244 @@
+"""The judge of schedules: silent on a schedule made by hand, and loud when one thing in it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from hybrid_scheduler.model import Outcome, PartRecord, Task
+from hybrid_scheduler.testing import PlainDevice, Rules, assert_valid_schedule, schedule_violations
+
+RULES = Rules(
+    (
+        PlainDevice("cpu_0", "cpu", watts=30.0, dollars_per_second=2.0),
+        PlainDevice("gpu_0", "gpu", memory_mb=100.0, watts=50.0, dollars_per_second=10.0),
+        PlainDevice("cpu_1", "cpu", node=1, watts=30.0, dollars_per_second=2.0),
+        PlainDevice("gpu_1", "gpu", memory_mb=100.0, watts=50.0, dollars_per_second=10.0),
+    ),
+    penalty=0.0,
+)
+WORK = {"cpu_0": 8.0, "cpu_1": 8.0, "gpu_0": 4.0, "gpu_1": 4.0}
+
+
+def seconds(task_id: int, device: str, share: float) -> float:
+    return WORK[device] * share
+
+
+def task(task_id: int, arrival: float, memory: float = 10.0, parents: tuple[int, ...] = ()) -> Task:
+    return Task(task_id, 1000.0, 0.5, memory, arrival, 8.0, parents)
+
+
+def part(device: str, share: float, start: float, end: float, *, lost: bool = False) -> PartRecord:
+    gpu_id = int(device[-1]) if device.startswith("gpu") else None
+    return PartRecord(device, gpu_id, share, start, end, 0.0, lost)
+
+
+def outcome(task_id: int, arrival: float, ready: float, *parts: PartRecord, failed: bool = False) -> Outcome:
+    """An outcome whose derived figures are right for a concurrent split."""
+    live = [p for p in parts if not p.lost]
+    gpu = [p.gpu_id is not None for p in parts]
+    spans = [p.end - p.start for p in parts]
+    return Outcome(
+        task_id,
+        arrival,
+        ready,
+        max((p.end for p in live), default=ready),
+        max((p.end - p.start for p in live), default=0.0),
+        sum((50.0 if g else 30.0) * s for g, s in zip(gpu, spans, strict=True)),
+        sum((10.0 if g else 2.0) * s for g, s in zip(gpu, spans, strict=True)),
+        failed,
+        parts,
+    )
+
+
+# Task 0 whole on the GPU, 1 split behind it, 2 whole on the CPU behind that part, 3 a child of 1.
+TASKS = [task(0, 0.0), task(1, 1.0), task(2, 1.0), task(3, 0.0, parents=(1,))]
+VALID = [
+    outcome(0, 0.0, 0.0, part("gpu_0", 1.0, 0.0, 4.0)),
+    outcome(1, 1.0, 1.0, part("gpu_0", 0.5, 4.0, 6.0), part("cpu_0", 0.5, 1.0, 5.0)),
+    outcome(2, 1.0, 1.0, part("cpu_0", 1.0, 5.0, 13.0)),
+    outcome(3, 0.0, 6.0, part("gpu_0", 1.0, 6.0, 10.0)),
+]
+
+
+def judge(
+    changed: dict[int, Outcome], rules: Rules = RULES, tasks: list[Task] = TASKS, valid: list[Outcome] = VALID
+) -> list[str]:
+    return schedule_violations(tasks, [changed.get(o.task_id, o) for o in valid], rules, seconds)
+
+
+def test_valid_schedule_passes() -> None:
+    assert judge({}) == []
+    assert_valid_schedule(TASKS, VALID, RULES, seconds)
+
+
+BROKEN: dict[str, tuple[Outcome, str]] = {
+    "overlap": (outcome(3, 0.0, 6.0, part("cpu_0", 1.0, 6.0, 14.0)), "cpu_0 runs tasks 2 and 3 at once"),
+    "idles while a part waits": (
+        outcome(3, 0.0, 6.0, part("gpu_0", 1.0, 6.5, 10.5)),
+        "gpu_0 starts task 3 at 6.5, although it could at 6.0",
+    ),
+    "done twice": (
+        outcome(2, 1.0, 1.0, part("gpu_1", 1.0, 1.0, 5.0), part("gpu_1", 1.0, 5.0, 9.0)),
+        "its shares add up to 2.0",
+    ),
+    "before ready": (outcome(3, 0.0, 6.0, part("gpu_1", 1.0, 5.0, 9.0)), "starts at 5.0, before the task was ready"),
+    "before its parent": (outcome(3, 0.0, 5.0, part("gpu_1", 1.0, 5.0, 9.0)), "ready at 5.0, before its arrival or a"),
+    "before its arrival": (outcome(2, 1.0, 0.5, part("gpu_1", 1.0, 0.5, 4.5)), "ready at 0.5, before its arrival"),
+    "decided late": (outcome(3, 0.0, 7.0, part("gpu_0", 1.0, 7.0, 11.0)), "although it was ready at 6.0"),
+    "other arrival": (outcome(2, 0.5, 1.0, part("cpu_0", 1.0, 5.0, 13.0)), "arrival is 0.5, not 1.0"),
+    "shares miss": (outcome(3, 0.0, 6.0, part("gpu_0", 0.75, 6.0, 9.0)), "shares add up to 0.75"),
+    "share of zero": (outcome(3, 0.0, 6.0, part("gpu_0", 0.0, 6.0, 10.0)), "a part has share 0.0"),
+    "ends before it starts": (outcome(3, 0.0, 6.0, part("gpu_0", 1.0, 10.0, 6.0)), "before its start"),
+    "two GPUs": (
+        outcome(3, 0.0, 6.0, part("gpu_0", 0.5, 6.0, 8.0), part("gpu_1", 0.5, 6.0, 8.0)),
+        "split over gpu_0, gpu_1: not one GPU and one CPU",
+    ),
+    "two nodes": (
+        outcome(3, 0.0, 6.0, part("gpu_0", 0.5, 6.0, 8.0), part("cpu_1", 0.5, 6.0, 10.0)),
+        "split over nodes 0 and 1",
+    ),
+    "less work": (outcome(3, 0.0, 6.0, part("gpu_0", 1.0, 6.0, 9.0)), "has 4.0 s of work on gpu_0, but 3.0 s"),
+    "lost without failure": (
+        outcome(3, 0.0, 6.0, part("gpu_1", 1.0, 6.0, 7.0, lost=True), part("gpu_0", 1.0, 6.0, 10.0)),
+        "lost although nothing failed",
+    ),
+    "failed for nothing": (outcome(3, 0.0, 6.0, failed=True), "failed without a reason"),
+    "failed and alive": (outcome(3, 0.0, 6.0, part("gpu_0", 1.0, 6.0, 10.0), failed=True), "parts that are not lost"),
+    "wrong finish": (replace(VALID[3], finish_time=11.0), "finish is 11.0, not the end of its last part"),
+    "wrong energy": (replace(VALID[3], energy=201.0), "energy is 201.0 J, its parts used 200.0"),
+    "wrong cost": (replace(VALID[3], cost=39.0), "cost is 39.0 $, its parts cost 40.0"),
+    "wrong actual time": (replace(VALID[3], actual_time=5.0), "actual_time is 5.0, its parts took 4.0"),
+    "CPU called GPU": (
+        replace(VALID[2], parts=(replace(VALID[2].parts[0], gpu_id=3),)),
+        "gpu_id 3 is recorded for cpu_0, a cpu",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_schedule_is_found(name: str) -> None:
+    wrong, message = BROKEN[name]
+    assert any(message in text for text in judge({wrong.task_id: wrong})), judge({wrong.task_id: wrong})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda o: o[:-1], "task 3 has no outcome"),
+        (lambda o: [*o, o[0]], "1 tasks have more than one outcome"),
+        (lambda o: [*o, outcome(9, 0.0, 0.0, part("cpu_0", 1.0, 0.0, 8.0))], "task 9 has an outcome but was never"),
+        (lambda o: [*o[:-1], outcome(3, 0.0, 6.0, part("tpu_0", 1.0, 6.0, 8.0))], "device tpu_0 does not exist"),
+    ],
+)
+def test_every_task_exactly_once(change: Callable[[list[Outcome]], list[Outcome]], message: str) -> None:
+    wrong = schedule_violations(TASKS, change(VALID), RULES)
+    assert any(message in text for text in wrong), wrong
+
+
+def test_served_in_order_of_decision() -> None:
+    swapped = {
+        1: outcome(1, 1.0, 1.0, part("gpu_0", 0.5, 4.0, 6.0), part("cpu_0", 0.5, 9.0, 13.0)),
+        2: outcome(2, 1.0, 1.0, part("cpu_0", 1.0, 1.0, 9.0)),
+        3: outcome(3, 0.0, 13.0, part("gpu_0", 1.0, 13.0, 17.0)),
+    }
+    assert judge(swapped) == ["cpu_0 serves task 2 before task 1, ready at the same time 1.0"]
+
+
+def test_out_of_turn() -> None:
+    tasks = [task(0, 0.0), task(1, 1.0)]
+    late_first = [
+        outcome(0, 0.0, 0.0, part("cpu_0", 1.0, 9.0, 17.0)),
+        outcome(1, 1.0, 1.0, part("cpu_0", 1.0, 1.0, 9.0)),
+    ]
+    wrong = schedule_violations(tasks, late_first, RULES)
+    assert "cpu_0 starts task 1 at 1.0, out of turn (its turn is at 17.0)" in wrong
+
+
+def test_memory() -> None:
+    fits = [outcome(0, 0.0, 0.0, part("gpu_0", 0.5, 0.0, 2.0), part("cpu_0", 0.5, 0.0, 4.0))]
+    assert schedule_violations([task(0, 0.0, 200.0)], fits, RULES, seconds) == []
+    assert schedule_violations([task(0, 0.0, 200.1)], fits, RULES, seconds) == [
+        "task 0: 100.05 MB run on gpu_0, which has 100.0"
+    ]
+
+
+def test_failures_need_a_reason() -> None:
+    failed = [outcome(0, 0.0, 0.0, failed=True)]
+    big = [task(0, 0.0, 101.0)]
+    assert schedule_violations(big, failed, replace(RULES, memory_policy="fail")) == []
+    assert schedule_violations(big, failed, replace(RULES, devices=RULES.devices[1:2])) == []
+    assert schedule_violations(big, failed, RULES) == ["task 0: failed without a reason"]
+    assert schedule_violations([task(0, 0.0, 99.0)], failed, replace(RULES, memory_policy="fail")) != []
+
+
+def test_children_of_the_failed_fail() -> None:
+    tasks = [task(0, 0.0, 101.0), task(1, 0.0, parents=(0,))]
+    rules = replace(RULES, memory_policy="fail")
+    failed = outcome(0, 0.0, 0.0, failed=True)
+    assert schedule_violations(tasks, [failed, outcome(1, 0.0, 0.0, failed=True)], rules) == []
+    survivor = outcome(1, 0.0, 0.0, part("cpu_0", 1.0, 0.0, 8.0))
+    assert schedule_violations(tasks, [failed, survivor], rules) == ["task 1: finished although a parent failed"]
+
+
+def test_serial_split() -> None:
+    serial, tasks = replace(RULES, split="serial"), [task(0, 0.0)]
+
+    def split(cpu_start: float, actual: float) -> list[str]:
+        made = outcome(0, 0.0, 0.0, part("gpu_0", 0.5, 0.0, 2.0), part("cpu_0", 0.5, cpu_start, cpu_start + 4.0))
+        return schedule_violations(tasks, [replace(made, actual_time=actual)], serial, seconds)
+
+    assert split(2.0, 6.0) == []
+    assert "task 0: its CPU part starts at 1.0, before the GPU part ends at 2.0" in split(1.0, 6.0)
+    assert split(3.0, 6.0) == ["cpu_0 starts task 0 at 3.0, although it could at 2.0"]
+    assert split(2.0, 4.0) == ["task 0: actual_time is 4.0, its parts took 6.0"]
+
+
+def test_penalty_stretches_concurrent_splits() -> None:
+    tasks, rules = [task(0, 0.0)], replace(RULES, penalty=0.5)
+    plain = [outcome(0, 0.0, 0.0, part("gpu_0", 0.5, 0.0, 2.0), part("cpu_0", 0.5, 0.0, 4.0))]
+    stretched = [outcome(0, 0.0, 0.0, part("gpu_0", 0.5, 0.0, 3.0), part("cpu_0", 0.5, 0.0, 6.0))]
+    assert schedule_violations(tasks, stretched, rules, seconds) == []
+    assert len(schedule_violations(tasks, plain, rules, seconds)) == 2
+
+
+def test_speed_changes() -> None:
+    """4 s of work: 1 s at full speed, then at half speed; the other GPU fails at 3 and its task starts over."""
+    rules = replace(RULES, changes=((1.0, "gpu_0", 0.5), (3.0, "gpu_1", 0.0)))
+    tasks = [task(0, 0.0), task(1, 0.0)]
+    slowed = outcome(0, 0.0, 0.0, part("gpu_0", 1.0, 0.0, 7.0))
+    redone = outcome(1, 0.0, 3.0, part("gpu_1", 1.0, 0.0, 3.0, lost=True), part("cpu_0", 1.0, 3.0, 11.0))
+    assert schedule_violations(tasks, [slowed, redone], rules, seconds) == []
+    not_slowed = outcome(0, 0.0, 0.0, part("gpu_0", 1.0, 0.0, 4.0))
+    assert schedule_violations(tasks, [not_slowed, redone], rules, seconds) == [
+        "task 0 has 4.0 s of work on gpu_0, but 2.5 s were done"
+    ]
+    undead = outcome(1, 0.0, 0.0, part("gpu_1", 1.0, 0.0, 4.0))
+    assert "task 1 runs on gpu_1 while it is down" in schedule_violations(tasks, [slowed, undead], rules, seconds)
+
+
+def test_isolated() -> None:
+    rules, tasks = replace(RULES, isolated=True), [task(0, 0.0), task(1, 1.0)]
+    first = outcome(0, 0.0, 0.0, part("gpu_0", 1.0, 0.0, 4.0))
+    assert schedule_violations(tasks, [first, outcome(1, 4.0, 4.0, part("gpu_1", 1.0, 4.0, 8.0))], rules) == []
+    early = schedule_violations(tasks, [first, outcome(1, 1.0, 1.0, part("gpu_1", 1.0, 1.0, 5.0))], rules)
+    assert early == ["task 1 is decided at 1.0, before the node is idle at 4.0"]
+    late = schedule_violations(tasks, [first, outcome(1, 5.0, 5.0, part("gpu_1", 1.0, 5.0, 9.0))], rules)
+    assert late == ["task 1 is decided at 5.0, although the node is idle from 4.0"]
+    swapped = [
+        outcome(1, 0.0, 0.0, part("gpu_0", 1.0, 0.0, 4.0)),
+        outcome(0, 4.0, 4.0, part("gpu_0", 1.0, 4.0, 8.0)),
+    ]
+    assert schedule_violations(tasks, swapped, rules) == [
+        "task 1 is decided before task 0, which comes first in the stream"
+    ]
+    apart = [first, outcome(1, 2.0, 4.0, part("gpu_1", 1.0, 4.0, 8.0))]
+    assert "arrives (isolated) at 2.0" in schedule_violations(tasks, apart, rules)[0]
+
+
+def test_error_lists_violations() -> None:
+    many = [task(i, 0.0) for i in range(30)]
+    with pytest.raises(AssertionError, match=r"30 violations(.|\n)*task 19 has no outcome\n\.\.\. and 10 more"):
+        assert_valid_schedule(many, [], RULES)

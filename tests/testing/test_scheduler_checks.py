@@ -1,0 +1,239 @@
+"""The conformance suite finds what it is there to find: one bad scheduler for each check."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from hybrid_scheduler.model import ClusterView, Decision, Outcome, Part, Task
+from hybrid_scheduler.model.view import BACKLOG
+from hybrid_scheduler.schedulers.base import CompiledScheduler, Scheduler, kernel
+from hybrid_scheduler.schedulers.cpu_only import CpuOnly
+from hybrid_scheduler.testing import schedulers as suite
+
+
+class Plain(Scheduler):
+    """Whole tasks on the first device that is up."""
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        return Decision.whole((view.cpus() + view.gpus())[0])
+
+
+class OwnGenerator(Scheduler):
+    """A generator of its own: not pure, but seeded."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.generator = np.random.default_rng(seed)
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        return Decision.whole(int(self.generator.choice(view.cpus() + view.gpus())))
+
+
+class Learner(Scheduler):
+    """Learns which device answers fastest, in bounded memory."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.mean: dict[str, float] = {}
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        up = view.cpus() + view.gpus()
+        start = (view.number + self.seed) % len(up)
+        return Decision.whole(min(up[start:] + up[:start], key=lambda row: self.mean.get(view.names[row], 0.0)))
+
+    def observe(self, outcome: Outcome) -> None:
+        for part in outcome.parts:
+            self.mean[part.device] = 0.9 * self.mean.get(part.device, 0.0) + 0.1 * outcome.response_time
+
+
+@pytest.mark.parametrize("good", [Plain, OwnGenerator, Learner])
+def test_good_ones_pass(good: type[Scheduler], monkeypatch: pytest.MonkeyPatch) -> None:
+    shorter = tuple(short_run if check is suite.check_bounded_memory else check for check in suite.SCHEDULER_CHECKS)
+    monkeypatch.setattr(suite, "SCHEDULER_CHECKS", shorter)
+    suite.check_scheduler(good)
+
+
+def short_run(factory: suite.SchedulerFactory) -> None:
+    """The full length is for the real ones."""
+    suite.check_bounded_memory(factory, tasks=3000)
+
+
+class Undocumented(Plain):
+    __doc__ = None
+
+
+class FirstGpu(Plain):
+    """Always GPU 1, up or not."""
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        return Decision.whole(1)
+
+
+class WrongShares(Plain):
+    """Splits that do not add up."""
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        if view.cpus() and view.gpus():
+            return Decision((Part(view.gpus()[0], 0.5), Part(view.cpus()[0], 0.6)))
+        return super().decide(task, view)
+
+
+class Counting(Plain):
+    """Remembers how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        self.asked += 1
+        up = view.cpus() + view.gpus()
+        return Decision.whole(up[self.asked % len(up)])
+
+
+class UnseededGenerator(OwnGenerator):
+    """Has a seed, and draws from another."""
+
+    counter: ClassVar = itertools.count()
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.generator = np.random.default_rng(next(self.counter))
+
+
+class Scribbler(Plain):
+    """Keeps books in the view."""
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        view.devices[0, BACKLOG] += 1.0
+        return super().decide(task, view)
+
+
+class Peeping(Plain):
+    """Uses estimates without saying so."""
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        up = view.cpus() + view.gpus()
+        return Decision.whole(up[int(1000 * task.duration_estimate) % len(up)])
+
+
+class ForgetfulClone(Plain):
+    """Changes its own configuration."""
+
+    def __init__(self, device: int = 0) -> None:
+        self.device = device
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        self.device = task.task_id
+        return super().decide(task, view)
+
+
+class SharedMemory(Plain):
+    """What one learns, all know."""
+
+    heard: ClassVar[list[int]] = []
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        up = view.cpus() + view.gpus()
+        return Decision.whole(up[len(self.heard) % len(up)])
+
+    def observe(self, outcome: Outcome) -> None:
+        self.heard.append(outcome.task_id)
+
+
+class SeedWithoutEffect(Plain):
+    """Takes a seed and does nothing with it."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+
+class Unpicklable(Plain):
+    """Holds on to a function that cannot be pickled."""
+
+    def __init__(self) -> None:
+        self.choose = lambda up: up[0]
+
+
+class LosesStateInPickle(Learner):
+    """Pickled without what it has learned."""
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"seed": self.seed, "mean": dict.fromkeys(reversed(self.mean), 1.0)}
+
+    def __deepcopy__(self, memo: object) -> LosesStateInPickle:
+        copy = LosesStateInPickle(self.seed)
+        copy.mean = dict(self.mean)
+        return copy
+
+
+class Collector(Plain):
+    """Keeps every task it has seen."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def observe(self, outcome: Outcome) -> None:
+        self.seen.append(outcome.task_id)
+
+
+@kernel
+def _gpu_first(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
+    out[0, 0], out[0, 1], out[0, 2] = devices.shape[0] - 1, 1.0, 0.0
+    return 1
+
+
+class TwoMinds(CompiledScheduler):
+    """The kernel says the last device, decide says the first."""
+
+    kernel = _gpu_first
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        return CpuOnly().decide(task, view)
+
+
+BAD: list[tuple[Callable[[suite.SchedulerFactory], None], type[Scheduler], str]] = [
+    (suite.check_summary, Undocumented, "Undocumented has no docstring"),
+    (suite.check_legal, FirstGpu, "on node 'cpu_only': FirstGpu: .*does not exist"),
+    (suite.check_legal, WrongShares, "on node 'default': WrongShares: .*do not add up to 1"),
+    (suite.check_pure, Counting, "on node 'default', decide answers differently when asked again"),
+    (suite.check_pure, UnseededGenerator, "two clones with the same seed answer the same questions differently"),
+    (suite.check_leaves_view_alone, Scribbler, "decide changed the view it was shown"),
+    (suite.check_sees_only_what_it_declares, Peeping, "depends on duration_estimate"),
+    (suite.check_clone, ForgetfulClone, "the original was made with"),
+    (suite.check_clone, SharedMemory, "a clone and a new scheduler differ"),
+    (suite.check_seeding, UnseededGenerator, "two new schedulers differ"),
+    (suite.check_seeding, SeedWithoutEffect, "seeds 1 and 2 give the same run"),
+    (suite.check_pickling, LosesStateInPickle, "a pickled copy decides differently"),
+    (short_run, Collector, "the scheduler grows: [0-9]+ bytes pickled after 1500 tasks, [0-9]+ after 3000"),
+    (suite.check_compiled, TwoMinds, "decide and kernel differ in"),
+]
+
+
+@pytest.mark.parametrize(("check", "bad", "message"), BAD, ids=[f"{c.__name__}-{b.__name__}" for c, b, _ in BAD])
+def test_bad_ones_are_found(
+    check: Callable[[suite.SchedulerFactory], None], bad: type[Scheduler], message: str
+) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check(bad)
+
+
+def test_unpicklable_is_found() -> None:
+    with pytest.raises((AttributeError, TypeError), match="pickle"):
+        suite.check_pickling(Unpicklable)
+
+
+def test_check_scheduler_runs_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[suite.SchedulerFactory] = []
+    monkeypatch.setattr(suite, "SCHEDULER_CHECKS", (ran.append, ran.append))
+    suite.check_scheduler(Plain)
+    assert ran == [Plain, Plain]
+
+
+def test_every_check_has_a_bad_example() -> None:
+    found = {suite.check_bounded_memory if check is short_run else check for check, _, _ in BAD}
+    assert found == set(suite.SCHEDULER_CHECKS)
