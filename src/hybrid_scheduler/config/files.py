@@ -1,0 +1,176 @@
+"""Reading configuration files and the environment, with errors of one line that say where."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import yaml
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from hybrid_scheduler.config.sections import MOST_GPUS, ClusterSection, Config, Section
+from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
+from hybrid_scheduler.physics.device import ClusterSpec
+
+DEFAULT_FILE = Path("config.yaml")
+UNKNOWN_KEY = "extra_forbidden"
+
+PLAIN_RULES = {
+    **dict.fromkeys(("model_type", "dict_type", "mapping_type"), "it must be a mapping of keys to values"),
+    "tuple_type": "it must be a list",
+    "too_short": "it must not be empty",
+}
+"""Rules that pydantic words for people who read Python."""
+
+SectionT = TypeVar("SectionT", bound=Section)
+
+
+def load_config(path: Path | None = None, environment: Mapping[str, str] | None = None) -> Config:
+    """Read a configuration file and the environment.
+
+    Args:
+        path: The file, which must exist; None: `config.yaml` in the working folder, if there.
+        environment: `os.environ` unless given; `NUM_GPUS` is read.
+
+    Raises:
+        InvalidInputError: Something is wrong; the message says where.
+    """
+    config = Config()
+    if path is not None or DEFAULT_FILE.exists():
+        path = path or DEFAULT_FILE
+        config = _validated(Config, path, _read(path))
+    return _with_environment(config, os.environ if environment is None else environment)
+
+
+def load_cluster(path: Path) -> ClusterSpec:
+    """Read the content of a `cluster:` section, with or without that heading, from a file of its own.
+
+    Raises:
+        InvalidInputError: Something is wrong; the message says where.
+    """
+    data = _read(path)
+    if set(data) == {"cluster"}:
+        data = data["cluster"]
+    section = _validated(ClusterSection, path, data)
+    if section.devices is None:
+        raise InvalidInputError(f"{path}: the key 'devices' is missing; list at least one device under it")
+    return section.build(0)
+
+
+def _with_environment(config: Config, environment: Mapping[str, str]) -> Config:
+    text = environment.get("NUM_GPUS", "").strip()
+    if not text:
+        return config
+    if not (text.isdecimal() and int(text) <= MOST_GPUS):
+        raise InvalidInputError(
+            f"environment variable NUM_GPUS is {text!r}, but it must be a whole number from 0 to {MOST_GPUS}"
+        )
+    # The environment beats the file, and a number of GPUs and a list of devices are two ways to say the same thing.
+    simulation = config.simulation.model_copy(update={"num_gpus": int(text)})
+    cluster = config.cluster.model_copy(update={"devices": None})
+    return config.model_copy(update={"simulation": simulation, "cluster": cluster})
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML, less the habit of letting the later of two equal keys win in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} occurs twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = yaml.load(path.read_bytes(), _Loader)
+    except FileNotFoundError as error:
+        raise InvalidInputError(f"{path}: there is no such file") from error
+    except OSError as error:
+        raise InvalidInputError(f"{path}: the file cannot be read: {error.strerror or error}") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = "" if mark is None else f", line {mark.line + 1}"
+        raise InvalidInputError(f"{path}{line}: not readable as YAML: {error.problem or error.context}") from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{path}: not readable as YAML: it is nested too deeply") from error
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInputError(f"{path}: not readable as YAML: {reason}") from error
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise InvalidInputError(f"{path}: the file holds {_shown(data)}, but it must be a mapping of keys to values")
+    return data
+
+
+def _validated(section: type[SectionT], path: Path, data: object) -> SectionT:
+    try:
+        return section.model_validate(data)
+    except ValidationError as error:
+        details = error.errors()
+        # A misspelt key is missed under its right name too: the misspelling is the cause.
+        cause = next((each for each in details if each["type"] == UNKNOWN_KEY), details[0])
+        raise InvalidInputError(f"{path}{_explained(section, cause)}") from error
+
+
+def _explained(section: type[Section], detail: ErrorDetails) -> str:
+    """Key, value and rule of the first thing pydantic found wrong."""
+    kind, value, location = detail["type"], _shown(detail["input"]), detail["loc"]
+    if kind == UNKNOWN_KEY:
+        return f"{_dotted(location[:-1])}: {_unknown_key(section, location)}"
+    if kind == "missing":
+        what = f"the key {location[-1]!r} is missing" if isinstance(location[-1], str) else f"{value} is too short"
+        return f"{_dotted(location[:-1])}: {what}"
+    where = _dotted(location)
+    if kind == "value_error":
+        reason = str(detail["ctx"]["error"])
+        # The rooms' own messages name the value; a whole section is not worth repeating.
+        named = isinstance(detail["ctx"]["error"], InvalidInputError) or isinstance(detail["input"], dict)
+        return f"{where}: {reason}" if named else f"{where}: the value is {value}, but {reason}"
+    rule = PLAIN_RULES.get(kind) or detail["msg"].replace("Input should be", "it must be")
+    return f"{where}: the value is {value}, but {rule[0].lower()}{rule[1:]}"
+
+
+def _unknown_key(section: type[Section], location: tuple[int | str, ...]) -> str:
+    """The message about a key nobody knows; when nothing at its place comes near, one from another section may."""
+    *path, key = location
+    for step in path:
+        if isinstance(step, str):
+            section = _section_of(section.model_fields[step].annotation)
+    problem = UnknownNameError("key", str(key), section.model_fields)
+    if problem.nearest is None:
+        elsewhere = {
+            inner: f"{outer}.{inner}"
+            for outer, field in Config.model_fields.items()
+            if outer != "schedulers"
+            for inner in _section_of(field.annotation).model_fields
+        }
+        near = difflib.get_close_matches(str(key), elsewhere, n=1, cutoff=0.6)
+        if near:
+            return f"unknown key {key!r}: did you mean {elsewhere[near[0]]!r}?"
+    return str(problem)
+
+
+def _section_of(annotation: Any) -> type[Section]:
+    """The section in an annotation like ``tuple[DeviceSection, ...] | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    return next(_section_of(inner) for inner in get_args(annotation) if inner not in (type(None), ...))
+
+
+def _dotted(location: tuple[int | str, ...]) -> str:
+    """``, cluster.devices[1].speed``, or nothing for the file as a whole."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+    return f", {text.removeprefix('.')}" if text else ""
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

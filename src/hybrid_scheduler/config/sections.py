@@ -1,0 +1,240 @@
+"""The sections of `config.yaml`: every key with its type, its rule and its default."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
+from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup
+from hybrid_scheduler.physics.device import PCIE_MB_PER_SECOND, ClusterSpec, Device, DeviceKind, Disturbance
+from hybrid_scheduler.physics.settings import MemoryPolicy, Physics, Pricing, SplitModel
+from hybrid_scheduler.schedulers.base import Scheduler
+from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class
+from hybrid_scheduler.workloads.presets import find_preset
+from hybrid_scheduler.workloads.synthesis import FEATURE_LIMITS, MOST_TASKS, RATE_LIMITS
+
+LARGEST_SEED = 2**63 - 1
+MOST_GPUS = 1024
+
+Rate = Annotated[float, Field(ge=RATE_LIMITS[0], le=RATE_LIMITS[1])]
+FeatureRange = tuple[float, float]
+
+
+class Section(BaseModel):
+    """A mapping in the file: no key beyond those declared, no key that takes yes or no."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_empty(cls, data: object) -> object:
+        """A key with nothing under it means the defaults."""
+        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_yes_and_no(cls, value: object) -> object:
+        # YAML reads `on` and `no` as truth values, which pydantic would take for 1 and 0.
+        if isinstance(value, bool):
+            raise ValueError("a yes/no value has no meaning here; put text in quotes")
+        return value
+
+
+class SimulationSection(Section):
+    """The run. `retrain_interval` takes effect with the learners, `speed` with the live service."""
+
+    num_gpus: Annotated[int, Field(ge=0, le=MOST_GPUS)] = 4
+    retrain_interval: Annotated[int, Field(ge=1)] = 50
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 42
+    speed: Annotated[float, Field(gt=0)] = 1.0
+
+
+class WorkloadSection(Section):
+    """The tasks. Ranges are for `preset`; None keeps the preset's own."""
+
+    preset: str = "mixed"
+    num_tasks: Annotated[int, Field(ge=1, le=MOST_TASKS)] = 1000
+    size_range: FeatureRange | None = None
+    intensity_range: FeatureRange | None = None
+    memory_range: FeatureRange | None = None
+    load: Annotated[float | None, Field(gt=0)] = None
+    rate: Rate | None = None
+
+    @field_validator("preset")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        find_preset(name)
+        return name
+
+    @field_validator("size_range", "intensity_range", "memory_range")
+    @classmethod
+    def _ordered(cls, value: FeatureRange | None, info: ValidationInfo) -> FeatureRange | None:
+        low, high = FEATURE_LIMITS[str(info.field_name).removesuffix("_range")]
+        if value is not None and not low <= value[0] <= value[1] <= high:
+            raise ValueError(f"it must be the lowest and the highest value, within {low:g} to {high:g}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.load is not None and self.rate is not None:
+            raise ValueError("load and rate are both given; the load determines the rate, leave one out")
+        return self
+
+
+class DeviceSection(Section):
+    """One device; figures that are left out are the default device's of its kind."""
+
+    name: Annotated[str, Field(min_length=1)]
+    kind: DeviceKind
+    speed: float = 1.0
+    memory_mb: float | None = None
+    bandwidth: float = PCIE_MB_PER_SECOND
+    latency: float = 0.0
+    watts: float | None = None
+    idle_watts: float = 0.0
+    dollars_per_second: float | None = None
+    node: int = 0
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self.build()
+        return self
+
+    def build(self) -> Device:
+        """The device."""
+        # In `Device` "not a number" stands for the default of the kind.
+        figures: dict[str, Any] = {key: math.nan if v is None else v for key, v in self.model_dump().items()}
+        return Device(**figures)
+
+
+class DisturbanceSection(Section):
+    """From `time` on the device runs at `speed` times its normal speed; 0: it has failed, 1: it is back."""
+
+    time: float
+    device: str
+    speed: float
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self.build()
+        return self
+
+    def build(self) -> Disturbance:
+        """The disturbance."""
+        return Disturbance(self.time, self.device, self.speed)
+
+
+class ClusterSection(Section):
+    """The devices where they are unlike, and what happens to them; without `devices` it is the default node."""
+
+    devices: Annotated[tuple[DeviceSection, ...] | None, Field(min_length=1)] = None
+    disturbances: tuple[DisturbanceSection, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.devices is not None:
+            self.build(0)
+        return self
+
+    def build(self, num_gpus: int, *, own_devices: bool = True) -> ClusterSpec:
+        """The cluster; the default node of so many GPUs when it names no devices or they are not wanted."""
+        disturbances = [each.build() for each in self.disturbances]
+        if self.devices is None or not own_devices:
+            return ClusterSpec.default(num_gpus).with_disturbances(disturbances)
+        return ClusterSpec(tuple(each.build() for each in self.devices), tuple(disturbances))
+
+
+class PhysicsSection(Section):
+    """How the node behaves. `cost` is the price list; the cost model is the formula with this `speedup`."""
+
+    speedup: Speedup = "linear"
+    split: SplitModel = "concurrent"
+    coexecution_penalty: float = 0.05
+    cost: Pricing = "cloud"
+    memory_policy: MemoryPolicy = "fallback"
+    noise: float = 0.0
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self.build()
+        return self
+
+    def build(self, cost: CostModel | None = None) -> Physics:
+        """The physics, with another cost model if one is given."""
+        return Physics(
+            cost=cost or FormulaCost(self.speedup),
+            split=self.split,
+            coexecution_penalty=self.coexecution_penalty,
+            memory_policy=self.memory_policy,
+            noise=self.noise,
+            pricing=self.cost,
+        )
+
+
+class Config(Section):
+    """Everything a command takes from the file and the environment."""
+
+    simulation: SimulationSection = SimulationSection()
+    workload: WorkloadSection = WorkloadSection()
+    cluster: ClusterSection = ClusterSection()
+    physics: PhysicsSection = PhysicsSection()
+    schedulers: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+
+    @field_validator("schedulers", mode="before")
+    @classmethod
+    def _fill(cls, value: object) -> object:
+        return {key: entry or {} for key, entry in value.items()} if isinstance(value, dict) else value
+
+    @field_validator("schedulers")
+    @classmethod
+    def _check_parameters(cls, value: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+        for name, parameters in value.items():
+            _scheduler(name, 0, parameters)
+        return value
+
+    def cluster_spec(self, num_gpus: int | None = None) -> ClusterSpec:
+        """The node: the default one of so many GPUs if the caller says so, else what the configuration describes."""
+        return self.cluster.build(
+            self.simulation.num_gpus if num_gpus is None else num_gpus, own_devices=num_gpus is None
+        )
+
+    def scheduler(self, name: str, seed: int, *, energy_weight: float | None = None) -> Scheduler:
+        """A registered scheduler with the parameters configured for it.
+
+        Args:
+            name: Its name.
+            seed: For those that have one.
+            energy_weight: The objective of those that have one; beats the configuration.
+
+        Raises:
+            InvalidInputError: There is no such scheduler, or it does not take these parameters.
+        """
+        parameters = dict(self.schedulers.get(name, {}))
+        accepted = inspect.signature(scheduler_class(name)).parameters
+        if energy_weight is not None and "energy_weight" in accepted:
+            parameters["energy_weight"] = energy_weight
+        if "retrain_interval" in accepted:
+            parameters.setdefault("retrain_interval", self.simulation.retrain_interval)
+        return _scheduler(name, seed, parameters)
+
+
+def _scheduler(name: str, seed: int, parameters: Mapping[str, Any]) -> Scheduler:
+    accepted = inspect.signature(scheduler_class(name)).parameters
+    for key, value in parameters.items():
+        if key not in accepted:
+            raise UnknownNameError(f"parameter of scheduler {name!r}:", key, accepted)
+        if _is_number(accepted[key].default) and not _is_number(value):
+            raise InvalidInputError(f"scheduler {name!r}: {key} is {value!r}, but it must be a number")
+    try:
+        return create_scheduler(name, **{"seed": seed, **parameters})
+    except TypeError as error:
+        raise InvalidInputError(f"scheduler {name!r} cannot be made from {dict(parameters)!r}: {error}") from error
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

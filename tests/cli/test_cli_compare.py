@@ -1,0 +1,162 @@
+"""`hms compare`: the document, the table, and which setting wins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_answer import Hms, without_clock
+
+SEVEN = "round_robin,random,greedy,cpu_only,gpu_only,mct,oracle"
+METRICS = {
+    "tasks", "failed", "makespan", "total_time", "avg_time", "max_time", "avg_wait", "avg_response", "p50_response",
+    "p95_response", "p99_response", "energy", "cost", "throughput", "load_balance", "utilization", "decision_us",
+    "overloaded",
+}  # fmt: skip
+
+
+def test_the_document(hms: Hms) -> None:
+    command = ("compare", "--schedulers", SEVEN, "--tasks", 2000, "--load", 0.6, "--seed", 7, "--json", "-")
+    answer = hms(*command)
+    assert (answer.code, answer.err) == (0, "")
+    document = answer.document
+    assert list(document) == ["seed", "workload", "cluster", "lower_bound", "schedulers", "wall_seconds"]
+    assert document["seed"] == 7
+    workload = document["workload"]
+    assert (workload["preset"], workload["tasks"], workload["warmup"]) == ("mixed", 2000, 0)
+    assert workload["load"] == pytest.approx(0.6, rel=1e-12)
+    assert workload["arrival_rate"] > 0
+    assert [device["name"] for device in document["cluster"]["devices"]] == ["cpu_0", *(f"gpu_{i}" for i in range(4))]
+    assert list(document["schedulers"]) == SEVEN.split(",")
+    bound = document["lower_bound"]
+    for figures in document["schedulers"].values():
+        assert set(figures) >= METRICS
+        assert figures["tasks"] == 2000
+        assert figures["makespan"] >= bound["makespan"] > 0
+        assert figures["avg_response"] >= bound["avg_response"] > 0
+        assert set(figures["utilization"]) == {"average_utilization", "cpu_0", "gpu_0", "gpu_1", "gpu_2", "gpu_3"}
+    again = hms(*command).document
+    assert without_clock(again) == without_clock(document)
+    other = hms(*command, "--seed", 8).document
+    assert without_clock(other)["schedulers"] != without_clock(document)["schedulers"]
+
+
+def test_everybody_registered_races_by_default(hms: Hms) -> None:
+    listed = set(hms("schedulers", "--json", "-").document["schedulers"])
+    assert listed >= set(SEVEN.split(","))
+    document = hms("compare", "--tasks", 10, "--json", "-").document
+    assert set(document["schedulers"]) == listed
+    assert document["seed"] == 42
+
+
+def test_the_table(hms: Hms, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = hms("compare", "--tasks", 300, "--json", "result.json")
+    assert (narrow.code, narrow.err) == (0, "")
+    assert max(map(len, narrow.out.splitlines()[:12])) <= 80
+    figures = json.loads(Path("result.json").read_text())["schedulers"]
+    by_response = sorted(figures, key=lambda name: figures[name]["avg_response"])
+    rows = [line.replace("★", "").replace("☆", "").split() for line in narrow.out.splitlines()]
+    shown = [cells[0] for cells in rows if cells and cells[0] in figures]
+    assert shown == by_response
+    winner = next(line for line in narrow.out.splitlines() if "★" in line)
+    assert by_response[0] in winner
+    assert "lower bound: makespan" in narrow.out
+    assert "load 0.6" in narrow.out
+    for name, word in (("oracle", "truth"), ("mct", "estimates"), ("greedy", "queues")):
+        assert word in next(line for line in narrow.out.splitlines() if f"{name} " in line)
+    assert "decision µs" not in narrow.out
+    monkeypatch.setenv("COLUMNS", "160")
+    assert "decision µs" in hms("compare", "--tasks", 20).out
+
+
+def test_isolated_is_ranked_by_total_time(hms: Hms) -> None:
+    options = ("compare", "--isolated", "--preset", "cpu_favourable", "--tasks", 60, "--split", "serial")
+    answer = hms(*options)
+    assert "total s" in answer.out
+    assert "each on an idle node" in answer.out
+    document = hms(*options, "--json", "-").document
+    assert document["workload"]["arrival_rate"] is None
+    totals = {name: figures["total_time"] for name, figures in document["schedulers"].items()}
+    # SPEC section 9: the CPU is optimal here, and the GPU about ten times as slow.
+    assert totals["cpu_only"] == pytest.approx(totals["oracle"], rel=1e-12)
+    assert 8 < totals["gpu_only"] / totals["cpu_only"] < 11
+    assert "change nothing" in hms(*options, "--load", 0.5).err
+
+
+def test_warmup_leaves_tasks_out(hms: Hms) -> None:
+    document = hms("compare", "--tasks", 100, "--warmup", 40, "--schedulers", "mct", "--json", "-").document
+    assert document["workload"]["warmup"] == 40
+    assert document["schedulers"]["mct"]["tasks"] == 60
+
+
+def test_settings_reach_the_physics(hms: Hms) -> None:
+    options = {"--split": "serial", "--noise": 0.2, "--memory-policy": "fail", "--cost": "electricity"}
+    flat = [word for pair in options.items() for word in pair]
+    changed = hms("compare", "--tasks", 100, "--speedup", "amdahl", *flat, "--json", "-").document
+    physics = changed["cluster"]["physics"]
+    assert [physics[key] for key in ("speedup", "split", "noise", "memory_policy", "cost")] == [
+        "amdahl", "serial", 0.2, "fail", "electricity",
+    ]  # fmt: skip
+    plain = hms("compare", "--tasks", 100, "--json", "-").document
+    assert plain["schedulers"]["greedy"]["total_time"] != changed["schedulers"]["greedy"]["total_time"]
+
+
+def test_command_line_beats_environment_beats_file(hms: Hms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gpus(*options: object) -> int:
+        devices = hms("compare", "--schedulers", "mct", "--tasks", 5, "--json", "-", *options).document["cluster"]
+        return sum(device["kind"] == "gpu" for device in devices["devices"])
+
+    assert gpus() == 4
+    (tmp_path / "config.yaml").write_text("simulation: {num_gpus: 1}")
+    assert gpus() == 1
+    monkeypatch.setenv("NUM_GPUS", "2")
+    assert gpus() == 2
+    assert gpus("--gpus", 3) == 3
+    (tmp_path / "cluster.yaml").write_text("cluster: {devices: [{name: only, kind: cpu}]}")
+    assert gpus("--cluster", "cluster.yaml") == 0
+
+
+def test_defaults_from_the_file(hms: Hms, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(
+        "simulation: {seed: 5}\n"
+        "workload: {preset: uniform, num_tasks: 30, load: 0.25, memory_range: [1, 2]}\n"
+        "physics: {split: serial}\n"
+        "schedulers: {random: {seed: 11}}\n"
+    )
+    ours = hms("compare", "--json", "-").document
+    assert ours["seed"] == 5
+    assert ours["cluster"]["physics"]["split"] == "serial"
+    facts = {key: ours["workload"][key] for key in ("preset", "tasks", "memory_range")}
+    assert facts == {"preset": "uniform", "tasks": 30, "memory_range": [1, 2]}
+    assert ours["workload"]["load"] == pytest.approx(0.25, rel=1e-12)
+    by_hand = hms("compare", "--preset", "mixed", "--rate", 2, "--tasks", 9, "--seed", 1, "--json", "-").document
+    assert by_hand["seed"] == 1
+    assert by_hand["workload"]["preset"] == "mixed"
+    assert by_hand["workload"]["arrival_rate"] == 2
+    assert "memory_range" not in by_hand["workload"], "the ranges belong to the file's own preset"
+    (tmp_path / "other.yaml").write_text("simulation: {seed: 6}")
+    assert hms("compare", "--tasks", 5, "--config", "other.yaml", "--json", "-").document["seed"] == 6
+
+
+def test_parameters_of_a_scheduler(hms: Hms, tmp_path: Path) -> None:
+    def total(seed: int | None) -> float:
+        text = "" if seed is None else f"schedulers: {{random: {{seed: {seed}}}}}"
+        (tmp_path / "config.yaml").write_text(text)
+        document = hms("compare", "--schedulers", "random", "--tasks", 40, "--seed", 3, "--json", "-").document
+        return document["schedulers"]["random"]["total_time"]
+
+    assert total(3) == total(None)
+    assert total(4) != total(None)
+
+
+def test_devices_fail_and_nothing_is_lost(hms: Hms, tmp_path: Path) -> None:
+    down = ", ".join(f"{{time: 0.5, device: {name}, speed: 0}}" for name in ("cpu_0", "gpu_0"))
+    (tmp_path / "config.yaml").write_text(f"simulation: {{num_gpus: 1}}\ncluster: {{disturbances: [{down}]}}")
+    answer = hms("compare", "--tasks", 40, "--json", "result.json")
+    assert "failed" in answer.out
+    document = json.loads(Path("result.json").read_text())
+    assert len(document["cluster"]["disturbances"]) == 2
+    for figures in document["schedulers"].values():
+        assert figures["tasks"] == 40
+        assert figures["failed"] > 20

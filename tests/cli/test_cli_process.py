@@ -1,0 +1,82 @@
+"""The command as a process of its own: speed of the answer, streams, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import hybrid_scheduler
+
+HMS = [sys.executable, "-m", "hybrid_scheduler"]
+HEAVY = ("numpy", "numba", "pandas", "pydantic", "torch", "rich")
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*HMS, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_help_answers_at_once(tmp_path: Path) -> None:
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        answer = run(tmp_path, "--help")
+        seconds.append(time.perf_counter() - began)
+        assert answer.returncode == 0
+    assert min(seconds) < 0.5
+    for command in ("compare", "generate", "schedulers"):
+        assert command in answer.stdout
+
+
+def test_nothing_heavy_is_imported_for_help() -> None:
+    code = f"import sys, hybrid_scheduler.cli; print([name for name in {HEAVY} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_standard_output_holds_the_document_alone(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("size,compute_intensity,memory_required\n500,0.5,10\n")
+    answer = run(tmp_path, "compare", "--trace", "trace.csv", "--json", "-")
+    assert answer.returncode == 0
+    assert json.loads(answer.stdout)["workload"]["tasks"] == 1
+    assert answer.stderr.startswith("note: ")
+
+
+def test_bad_input_leaves_with_2(tmp_path: Path) -> None:
+    answer = run(tmp_path, "compare", "--preset", "mixd")
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.count("\n") == 1
+
+
+def test_version(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").stdout.strip() == f"hms {hybrid_scheduler.__version__}"
+
+
+def test_a_reader_who_leaves_early_is_no_drama(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*HMS, "compare", "--tasks", "20"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_said(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run(
+            [*HMS, "compare", "--tasks", "20"],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert answer.returncode == 2
+    assert answer.stderr.splitlines() == ["hms compare: No space left on device"]
