@@ -6,11 +6,25 @@ import subprocess
 import sys
 from importlib.metadata import version
 
+import pandas as pd
 import pytest
 
 import hybrid_scheduler
-from hybrid_scheduler import Task, VirtualMultiGPU, WorkloadGenerator
+from hybrid_scheduler import (
+    OfflineTrainer,
+    OnlineScheduler,
+    RandomForestPredictor,
+    Task,
+    VirtualMultiGPU,
+    WorkloadGenerator,
+)
+from hybrid_scheduler.engine.race import Race
+from hybrid_scheduler.learning.features import FEATURE_NAMES, feature_matrix
+from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.task import TaskBatch
+from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.schedulers.registry import create_scheduler
 
 
 def test_importing_the_package_is_light() -> None:
@@ -22,6 +36,8 @@ def test_importing_the_package_is_light() -> None:
 def test_names() -> None:
     assert hybrid_scheduler.__version__ == version("hybrid-ml-scheduler")
     assert {"Task", "VirtualMultiGPU", "WorkloadGenerator", "__version__"} <= set(dir(hybrid_scheduler))
+    for name in hybrid_scheduler.__all__:
+        assert getattr(hybrid_scheduler, name) is not None
     with pytest.raises(AttributeError, match="NoSuchName"):
         _ = hybrid_scheduler.NoSuchName
 
@@ -70,3 +86,55 @@ def test_no_tasks() -> None:
         VirtualMultiGPU().evaluate_baseline_schedulers([])
     with pytest.raises(InvalidInputError, match="num_gpus is -1"):
         VirtualMultiGPU(-1)
+
+
+def fraction_model(tasks: TaskBatch) -> RandomForestPredictor:
+    trainer = OfflineTrainer("random_forest", seed=1, n_estimators=10)
+    labels = trainer.label(tasks)
+    columns = pd.DataFrame(feature_matrix(tasks), columns=list(FEATURE_NAMES))
+    model = RandomForestPredictor(n_estimators=10, seed=1)
+    model.fit(columns, pd.Series(labels.gpu_fraction, name="gpu_fraction"))
+    return model
+
+
+def test_online_scheduler_places_tasks_and_reports_real_utilization() -> None:
+    tasks = WorkloadGenerator(1).generate("mixed", 300, 5.0)
+    online = OnlineScheduler(fraction_model(tasks), num_gpus=2)
+    assert online.get_utilization() == {
+        "average_utilization": 0.0,
+        "cpu_0": {"utilization": 0.0},
+        "gpu_0": {"utilization": 0.0},
+        "gpu_1": {"utilization": 0.0},
+    }
+    for task in tasks[:100]:
+        online.submit_task(task)
+    first = online.process_queue()
+    assert sorted(first) == [task.task_id for task in tasks[:100]]
+    assert online.process_queue() == {}
+    for task in tasks[100:]:
+        online.submit_task(task)
+    decisions = {**first, **online.process_queue()}
+    race = Race(tasks, ClusterSpec.default(2))
+    expected = race.run(online.scheduler)
+    assert online.get_utilization() == summarise(expected)["utilization"]
+    assert {tuple(part.device for part in decision.parts) for decision in decisions.values()} == {(1, 0), (2, 0)}
+
+
+def test_online_scheduler_refuses_what_it_cannot_use() -> None:
+    with pytest.raises(InvalidInputError, match="the model is a int"):
+        OnlineScheduler(3)
+    online = OnlineScheduler(create_scheduler("mct"))
+    online.submit_task(Task(1, 100.0, 0.5, 10.0))
+    with pytest.raises(InvalidInputError, match="task id 1 was submitted before"):
+        online.submit_task(Task(1, 100.0, 0.5, 10.0))
+    with pytest.raises(InvalidInputError, match="has dependencies"):
+        online.submit_task(Task(2, 100.0, 0.5, 10.0, dependencies=(1,)))
+
+
+def test_online_scheduler_refuses_a_model_of_something_else() -> None:
+    tasks = WorkloadGenerator(1).generate("mixed", 100, 5.0)
+    model = RandomForestPredictor(n_estimators=5)
+    columns = pd.DataFrame(feature_matrix(tasks), columns=list(FEATURE_NAMES))
+    model.fit(columns, pd.Series(tasks.duration_estimate, name="seconds"))
+    with pytest.raises(InvalidInputError, match="seconds"):
+        OnlineScheduler(model)

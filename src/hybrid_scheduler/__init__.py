@@ -11,24 +11,41 @@ from typing import TYPE_CHECKING, Any
 from hybrid_scheduler.compile_cache import choose_folder
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.classic import VirtualMultiGPU
+    from hybrid_scheduler.classic import OnlineScheduler, VirtualMultiGPU
     from hybrid_scheduler.hardware.profiler import HardwareProfiler
+    from hybrid_scheduler.learning.predictors import RandomForestPredictor, XGBoostPredictor
     from hybrid_scheduler.model.task import Task
     from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
+    from hybrid_scheduler.training.offline import OfflineTrainer
     from hybrid_scheduler.workloads.generator import WorkloadGenerator
 
     __version__: str
 
-__all__ = ["DQNScheduler", "HardwareProfiler", "Task", "VirtualMultiGPU", "WorkloadGenerator", "__version__"]
+__all__ = [
+    "DQNScheduler",
+    "HardwareProfiler",
+    "OfflineTrainer",
+    "OnlineScheduler",
+    "RandomForestPredictor",
+    "Task",
+    "VirtualMultiGPU",
+    "WorkloadGenerator",
+    "XGBoostPredictor",
+    "__version__",
+]
 
 choose_folder()
 
 _HOMES = {
-    "HardwareProfiler": "hybrid_scheduler.hardware.profiler",
     "DQNScheduler": "hybrid_scheduler.schedulers.rl_agent",
+    "HardwareProfiler": "hybrid_scheduler.hardware.profiler",
+    "OfflineTrainer": "hybrid_scheduler.training.offline",
+    "OnlineScheduler": "hybrid_scheduler.classic",
+    "RandomForestPredictor": "hybrid_scheduler.learning.predictors",
     "Task": "hybrid_scheduler.model.task",
     "VirtualMultiGPU": "hybrid_scheduler.classic",
     "WorkloadGenerator": "hybrid_scheduler.workloads.generator",
+    "XGBoostPredictor": "hybrid_scheduler.learning.predictors",
 }
 
 

@@ -57,13 +57,15 @@ class Live:
         self.heard += self.sim.outcomes(self.sim.take_outcomes(until))
 
 
+FIXED = [name for name in scheduler_names() if not create_scheduler(name).observes]
+"""Those that learn nothing: this test delivers no outcomes."""
 FREE = [name for name, situation in SITUATIONS.items() if situation.dependency_prob == 0.0]
 
 
 @settings(max_examples=60)
 @given(
     st.sampled_from(FREE),
-    st.sampled_from(scheduler_names()),
+    st.sampled_from(FIXED),
     st.booleans(),
     st.lists(st.floats(0.0, 40.0), max_size=8),
 )

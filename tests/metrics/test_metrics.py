@@ -203,15 +203,15 @@ def test_growth_alone_is_no_overload() -> None:
 
 
 def test_overload_is_judged_by_a_sweep_of_its_own() -> None:
-    """The mean backlog of each quarter, here by sampling the unfinished work at many instants."""
+    """The mean backlog of each quarter, here by sampling the waiting work of the one device at many instants."""
     outcomes = stream(1.2, 400)
     first, last = float(outcomes.arrival_time.min()), float(outcomes.arrival_time.max())
 
     def backlog(low: float, high: float) -> float:
         instants = np.linspace(low, high, 4001)
-        decided = outcomes.ready_time[:, None] <= instants
-        left = np.clip(outcomes.part_end[:, None] - np.maximum(instants, outcomes.part_start[:, None]), 0.0, None)
-        return float((left * decided).sum(axis=0).mean())
+        waits = (outcomes.ready_time[:, None] <= instants) & (instants < outcomes.part_start[:, None])
+        work = (outcomes.part_end - outcomes.part_start)[:, None]
+        return float((work * waits).sum(axis=0).mean()) / len(outcomes.device_names)
 
     from hybrid_scheduler.metrics.overloaded import _backlog
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -118,7 +119,7 @@ class Peeping(Plain):
 
     def decide(self, task: Task, view: ClusterView) -> Decision:
         up = view.cpus() + view.gpus()
-        return Decision.whole(up[int(1000 * task.duration_estimate) % len(up)])
+        return Decision.whole(up[0 if math.isnan(task.duration_estimate) else -1])
 
 
 class ForgetfulClone(Plain):

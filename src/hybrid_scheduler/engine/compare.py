@@ -107,8 +107,14 @@ class Comparison:
         if not self.schedulers:
             raise InvalidInputError("there are no schedulers to compare; name at least one")
 
-    def run(self, progress: Progress | None = None) -> ComparisonResult:
+    def run(
+        self, progress: Progress | None = None, keep: Callable[[str, OutcomeBatch], None] | None = None
+    ) -> ComparisonResult:
         """Race every scheduler; each one's outcomes are dropped once its figures are known.
+
+        Args:
+            progress: Told now and then how far each scheduler is.
+            keep: Handed every scheduler's outcomes, warm-up included, before they are dropped.
 
         Raises:
             InvalidInputError: The tasks, the node and the warm-up do not go together.
@@ -122,6 +128,8 @@ class Comparison:
         for name, scheduler in self.schedulers.items():
             before = _learned(scheduler)
             outcomes, decision_us = _timed(race, name, scheduler, progress)
+            if keep is not None:
+                keep(name, outcomes)
             counted = race.counted(outcomes)
             learning = {key: count - before[key] for key, count in _learned(scheduler).items()}
             results[name] = SchedulerResult(summarise(counted), decision_us, learning)

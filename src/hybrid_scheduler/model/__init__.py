@@ -5,6 +5,7 @@ from hybrid_scheduler.model.errors import (
     HybridSchedulerError,
     IllegalDecisionError,
     InvalidInputError,
+    MissingExtraError,
     UnknownNameError,
 )
 from hybrid_scheduler.model.label import Label, LabelBatch
@@ -22,6 +23,7 @@ __all__ = [
     "InvalidInputError",
     "Label",
     "LabelBatch",
+    "MissingExtraError",
     "Outcome",
     "OutcomeBatch",
     "Part",

@@ -33,3 +33,10 @@ class UnknownNameError(InvalidInputError):
 
 class IllegalDecisionError(HybridSchedulerError):
     """A scheduler returned a decision the node cannot carry out."""
+
+
+class MissingExtraError(InvalidInputError):
+    """Something needs an optional package that is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs {package}; install it with 'pip install hybrid-ml-scheduler[{extra}]'")

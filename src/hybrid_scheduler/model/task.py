@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,6 +50,12 @@ class Task:
     duration_estimate: float = math.nan
     dependencies: tuple[int, ...] = ()
     kind: str = DEFAULT_KIND
+
+    def without_estimate(self) -> Task:
+        """The task as schedulers see it that do not use estimates: its duration estimate is NaN."""
+        hidden = copy(self)
+        object.__setattr__(hidden, "duration_estimate", math.nan)
+        return hidden
 
     def __post_init__(self) -> None:
         for name, (rule, holds) in TASK_RULES.items():

@@ -28,7 +28,7 @@ __all__ = ["LowerBound", "fluid_bound", "fluid_makespan", "lower_bound"]
 
 EPSILON = float(np.finfo(np.float64).eps)
 ALLOWANCE = 3e-9
-"""Relative allowance: shares may miss 1 by 1e-9, and a sum over ten million tasks rounds by about as much."""
+"""Relative allowance: a sum over ten million tasks rounds by about as much."""
 SCAN_ACCURACY = 1e-3
 REFINEMENTS = 2
 FINE_SAMPLE = 65_536

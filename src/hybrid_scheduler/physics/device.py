@@ -29,7 +29,7 @@ class Device:
         name: Unique in the cluster, e.g. `gpu_0`.
         kind: `cpu` or `gpu`.
         speed: Relative to the default device of its kind.
-        memory_mb: Memory a part must fit into; CPUs have no limit unless one is given.
+        memory_mb: Memory of a GPU that a part must fit into; a CPU has no limit.
         bandwidth: Link to main memory in MB/s (GPUs).
         latency: Seconds every part pays before it can run, e.g. for launch and link set-up.
         watts: Power while busy.
