@@ -131,6 +131,14 @@ class Learner(Scheduler):
             InvalidInputError: The file is missing, damaged, not such a model, of another version or for another node.
         """
 
+    @abstractmethod
+    def check_devices(self, count: int) -> None:
+        """Refuse a node for which what was learned is of no use.
+
+        Raises:
+            InvalidInputError: The model was made for another number of devices.
+        """
+
 
 class LabelLearner(Learner):
     """A learner that can be trained offline on labelled tasks."""

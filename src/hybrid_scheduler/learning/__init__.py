@@ -1,0 +1,1 @@
+"""What learns: features, forests, networks, drift. Knows no physics."""

@@ -1,0 +1,246 @@
+"""How the forest schedulers decide: compiled, on one flat array, from what the view shows and nothing else.
+
+The array: a header, a ring of the latest decisions, two figures per device, then the forest (`learning.forest`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numba as nb
+import numpy as np
+
+from hybrid_scheduler.learning.features import FEATURES, write_features
+from hybrid_scheduler.learning.walk import add_forest
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.view import (
+    AVAILABLE,
+    BACKLOG,
+    CPU,
+    GPU,
+    KIND,
+    MEMORY,
+    NODE,
+    PART_DEVICE,
+    PART_EXPECTED,
+    PART_SHARE,
+    PENALTY,
+    QUEUED,
+    SPLIT,
+    TASK_INTENSITY,
+    TASK_MEMORY,
+    TASK_SIZE,
+    WATTS,
+)
+
+TREES: Final = 0
+"""Header: 0 as long as nothing has been learned."""
+NODE_ROOM: Final = 1
+LEAF_ROOM: Final = 2
+OUTPUTS: Final = 3
+DEPTH: Final = 4
+DEVICES: Final = 5
+"""Header: devices the forest knows; 0 as long as nothing has been learned."""
+ENERGY_WEIGHT: Final = 6
+USE_QUEUES: Final = 7
+SEED: Final = 8
+CONGESTION: Final = 9
+"""Header: seconds a second of work costs all others, for every part queued where it is done."""
+HEADER: Final = 10
+
+RING: Final = 1024
+"""Decisions remembered; the outcome of a task that was decided longer ago teaches nothing."""
+NOTE_NOW, NOTE_SIZE, NOTE_INTENSITY, NOTE_MEMORY, NOTE_STRETCH, NOTE_PARTS, NOTE_GPU, NOTE_DEVICES, NOTE_PART = range(9)
+"""A remembered decision: when, what task, how much its parts are stretched, how many there are, whether the first is
+on a GPU, how many devices there are; then device, share and expected seconds of each."""
+NOTE_WIDTH: Final = NOTE_PART + 6
+TABLE: Final = HEADER + RING * NOTE_WIDTH
+"""Where the figures of the devices begin: the output of each, and its part in the usual cost."""
+OUTPUT, USUAL = range(2)
+DEVICE_FIGURES: Final = 2
+
+STEPS: Final = 20
+"""Fractions are tried in steps of 5 %."""
+
+
+@nb.njit(cache=True)
+def predict_seconds(task: FloatArray, state: FloatArray, seconds: FloatArray) -> None:
+    """Write the whole-task seconds expected on every device; NaN where nothing is known."""
+    trees, outputs = int(state[TREES]), int(state[OUTPUTS])
+    if trees == 0:
+        seconds[:] = np.nan
+        return
+    x = np.empty(FEATURES + 1, np.float32)
+    write_features(task[TASK_SIZE], task[TASK_INTENSITY], task[TASK_MEMORY], x)
+    x[FEATURES] = -np.inf
+    node_room, leaf_room = int(state[NODE_ROOM]), int(state[LEAF_ROOM])
+    total = np.zeros(outputs)
+    words = TABLE + DEVICE_FIGURES * len(seconds)
+    values = words + trees * node_room
+    add_forest(state[words:values], state[values:], trees, node_room, leaf_room, outputs, int(state[DEPTH]), x, total)
+    for k in range(outputs):
+        total[k] = math.exp(total[k] / trees)
+    for d in range(len(seconds)):
+        seconds[d] = total[int(state[TABLE + DEVICE_FIGURES * d + OUTPUT])]
+
+
+@nb.njit(cache=True)
+def _may_take(devices: FloatArray, d: int, memory: float) -> bool:
+    """Whether a device is up and the whole task fits."""
+    return devices[d, AVAILABLE] > 0.0 and (devices[d, KIND] == CPU or memory <= devices[d, MEMORY])  # type: ignore[no-any-return]
+
+
+@nb.njit(cache=True)
+def _unknown_device(number: int, memory: float, devices: FloatArray, seconds: FloatArray, seed: float) -> int:
+    """A device worth a probe: nothing is known of it and nothing is queued there; -1 when there is none.
+
+    When nothing is known of any, the least loaded. The seed and the number of the decision say where to start.
+    """
+    count = len(seconds)
+    # The fractional part of multiples of the golden ratio: spread evenly, and different for every seed.
+    turn = ((seed + 1.0) * 0.6180339887498949 + number * 0.7548776662466927) % 1.0
+    start = int(turn * count)
+    known, least = False, -1
+    for k in range(count):
+        d = (start + k) % count
+        if not _may_take(devices, d, memory):
+            continue
+        if not math.isnan(seconds[d]):
+            known = True
+        elif least < 0 or devices[d, QUEUED] < devices[least, QUEUED]:
+            least = d
+    if least >= 0 and known and devices[least, QUEUED] > 0.0:
+        return -1
+    return least
+
+
+@nb.njit(cache=True)
+def _last_resort(devices: FloatArray) -> int:
+    """Nothing fits: a CPU if one is up, else any device; the memory policy has the last word."""
+    best = 0
+    for d in range(devices.shape[0]):
+        if devices[d, AVAILABLE] > 0.0 and (
+            devices[best, AVAILABLE] == 0.0
+            or (devices[d, KIND] == CPU and devices[best, KIND] != CPU)
+            or (devices[d, KIND] == devices[best, KIND] and devices[d, QUEUED] < devices[best, QUEUED])
+        ):
+            best = d
+    return best
+
+
+@nb.njit(cache=True)
+def _write(out: FloatArray, row: int, device: int, share: float, expected: float) -> None:
+    out[row, PART_DEVICE], out[row, PART_SHARE], out[row, PART_EXPECTED] = device, share, expected
+
+
+@nb.njit(cache=True)
+def cheapest(
+    memory: float, devices: FloatArray, facts: FloatArray, seconds: FloatArray, state: FloatArray, out: FloatArray
+) -> int:
+    """Write the option with the least weighted cost of time and energy; returns its parts, 0 when there is none.
+
+    The options: the whole task on every device, and for every GPU and every CPU of its node the splits in steps of 5 %.
+    Time is when the task would finish, plus what its work costs the tasks that will wait behind it: nobody knows how
+    many, but a device with a long queue tends to have one again, so `CONGESTION` seconds for every second and every
+    part queued there. Time and energy are measured by what the fastest device usually takes and burns.
+    """
+    count = len(seconds)
+    second, joule = 0.0, 0.0
+    for d in range(count):
+        usual = state[TABLE + DEVICE_FIGURES * d + USUAL]
+        second += usual
+        joule += usual * devices[d, WATTS]
+    weight = state[ENERGY_WEIGHT]
+    second = (1.0 - weight) / second if second > 0.0 else 1.0 - weight
+    joule = weight / joule if joule > 0.0 else weight
+    serial = facts[SPLIT] != 0.0
+    stretch = 1.0 if serial else 1.0 + facts[PENALTY]
+    queues, crowd = state[USE_QUEUES], state[USE_QUEUES] * state[CONGESTION]
+    best, best_gpu, best_cpu, best_step = math.inf, -1, -1, 0
+    for d in range(count):
+        if _may_take(devices, d, memory):
+            price = second * (1.0 + crowd * devices[d, QUEUED]) + joule * devices[d, WATTS]
+            cost = second * queues * devices[d, BACKLOG] + price * seconds[d]
+            if cost < best:
+                gpu = devices[d, KIND] == GPU
+                best, best_gpu, best_cpu, best_step = cost, d if gpu else -1, -1 if gpu else d, STEPS if gpu else 0
+    for gpu in range(count):
+        if devices[gpu, KIND] != GPU or devices[gpu, AVAILABLE] == 0.0 or math.isnan(seconds[gpu]):
+            continue
+        for cpu in range(count):
+            if devices[cpu, KIND] != CPU or devices[cpu, AVAILABLE] == 0.0 or devices[cpu, NODE] != devices[gpu, NODE]:
+                continue
+            gpu_start, cpu_start = queues * devices[gpu, BACKLOG], queues * devices[cpu, BACKLOG]
+            gpu_price = second * crowd * devices[gpu, QUEUED] + joule * devices[gpu, WATTS]
+            cpu_price = second * crowd * devices[cpu, QUEUED] + joule * devices[cpu, WATTS]
+            for step in range(1, STEPS):
+                share = step / STEPS
+                if share * memory > devices[gpu, MEMORY]:
+                    break
+                gpu_takes, cpu_takes = share * stretch * seconds[gpu], (1.0 - share) * stretch * seconds[cpu]
+                gpu_end = gpu_start + gpu_takes
+                cpu_end = (max(cpu_start, gpu_end) if serial else cpu_start) + cpu_takes
+                cost = second * max(gpu_end, cpu_end) + gpu_price * gpu_takes + cpu_price * cpu_takes
+                if cost < best:
+                    best, best_gpu, best_cpu, best_step = cost, gpu, cpu, step
+    if best == math.inf:
+        return 0
+    if best_step == 0 or best_step == STEPS:
+        device = best_cpu if best_step == 0 else best_gpu
+        _write(out, 0, device, 1.0, seconds[device])
+        return 1
+    share = best_step / STEPS
+    _write(out, 0, best_gpu, share, share * stretch * seconds[best_gpu])
+    _write(out, 1, best_cpu, 1.0 - share, (1.0 - share) * stretch * seconds[best_cpu])
+    return 2
+
+
+@nb.njit(cache=True)
+def choose(
+    number: int, task: FloatArray, devices: FloatArray, facts: FloatArray, state: FloatArray, out: FloatArray
+) -> int:
+    """Decide about one task; returns the number of parts, 0 when the forest knows another number of devices."""
+    if state[DEVICES] > 0.0 and state[DEVICES] != devices.shape[0]:
+        return 0
+    memory = task[TASK_MEMORY]
+    seconds = np.empty(devices.shape[0])
+    predict_seconds(task, state, seconds)
+    probe = _unknown_device(number, memory, devices, seconds, state[SEED])
+    if probe >= 0:
+        # How long a probe will take nobody knows; that it is there shows in the number of parts queued.
+        _write(out, 0, probe, 1.0, 0.0)
+        return 1
+    parts = cheapest(memory, devices, facts, seconds, state, out)
+    if parts == 0:
+        device = _last_resort(devices)
+        expected = seconds[device]
+        _write(out, 0, device, 1.0, 0.0 if math.isnan(expected) else expected)
+        return 1
+    return parts
+
+
+@nb.njit(cache=True)
+def remember(
+    number: int,
+    now: float,
+    task: FloatArray,
+    devices: FloatArray,
+    facts: FloatArray,
+    state: FloatArray,
+    out: FloatArray,
+    parts: int,
+) -> None:
+    """Note a decision in the ring; its place follows from its number, so noting it twice changes nothing."""
+    at = HEADER + (number % RING) * NOTE_WIDTH
+    state[at + NOTE_NOW] = now
+    state[at + NOTE_SIZE] = task[TASK_SIZE]
+    state[at + NOTE_INTENSITY] = task[TASK_INTENSITY]
+    state[at + NOTE_MEMORY] = task[TASK_MEMORY]
+    state[at + NOTE_STRETCH] = 1.0 + facts[PENALTY] if parts == 2 and facts[SPLIT] == 0.0 else 1.0
+    state[at + NOTE_PARTS] = parts
+    state[at + NOTE_GPU] = devices[int(out[0, PART_DEVICE]), KIND]
+    state[at + NOTE_DEVICES] = devices.shape[0]
+    for k in range(parts):
+        for column in range(3):
+            state[at + NOTE_PART + 3 * k + column] = out[k, column]

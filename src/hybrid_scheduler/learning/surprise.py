@@ -1,0 +1,109 @@
+"""Noticing that the world has changed, and finding out cheaply what it is like now.
+
+A policy that trusts its model never tries again a device that looks bad, so after a change it can stay wrong for ever.
+Here prediction errors that jump, or tasks unlike any seen before, are a *surprise*: each group of like devices is then
+probed a few times, the model learns hard from those outcomes, and is trusted again. (In the spirit of exploration
+driven by prediction error: Schmidhuber, "A possibility for implementing curiosity and boredom in model-building neural
+controllers", 1991.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.view import KIND, MEMORY, PRICE, WATTS
+
+PROBES = 2
+"""Outcomes wanted from every group of like devices after a surprise."""
+SURPRISING = 0.7
+"""A log error below this (a factor of two) is never a surprise."""
+TIMES_USUAL = 6.0
+SIGNS = 2
+"""So many signs among the last `RECENT` outcomes make a surprise."""
+RECENT = 4
+MARGIN = 0.25
+"""A feature outside the range seen so far by more than this share of the range is a sign."""
+USUAL_RATE = 0.01
+USUAL_AT_FIRST = 0.5
+"""Log error taken for usual at the start, and after a surprise."""
+SETTLE = 50
+"""Outcomes after a surprise in which there is no other: errors are large until the new world has been learned."""
+
+
+def device_groups(devices: FloatArray) -> list[int]:
+    """A number for every device; devices whose public figures are equal share one."""
+    public = [tuple(row) for row in devices[:, [KIND, MEMORY, WATTS, PRICE]]]
+    order = list(dict.fromkeys(public))
+    return [order.index(row) for row in public]
+
+
+class Surprise:
+    """Watches errors and features; counts the outcomes of every device since the last surprise."""
+
+    def __init__(self, groups: list[int]) -> None:
+        self.groups = groups
+        self.usual = USUAL_AT_FIRST
+        self.low = np.full(3, np.inf)
+        self.high = np.full(3, -np.inf)
+        self.signs: list[tuple[int, bool]] = []
+        self.seen = np.zeros(len(groups), dtype=np.int64)
+        self.since = 0
+        self.happened = False
+
+    def learn_range(self, raw: FloatArray) -> None:
+        """Take a task's features as ordinary."""
+        self.low, self.high = np.minimum(self.low, raw), np.maximum(self.high, raw)
+
+    def unlike(self, raw: FloatArray) -> bool:
+        """Whether a task is unlike all seen before."""
+        margin = MARGIN * (self.high - self.low)
+        return bool(((raw < self.low - margin) | (raw > self.high + margin)).any())
+
+    def notice(self, device: int, error: float, unlike: bool) -> bool:
+        """Take in the log error of one part; returns whether this is the moment of a surprise."""
+        self.seen[device] += 1
+        self.since += 1
+        large = abs(error) > max(SURPRISING, TIMES_USUAL * self.usual)
+        self.usual += USUAL_RATE * (min(abs(error), SURPRISING) - self.usual)
+        self.signs = [*self.signs[-(RECENT - 1) :], (device, large or unlike)]
+        return sum(sign for _, sign in self.signs) >= SIGNS
+
+    def reset(self) -> None:
+        """Start counting anew: the world has changed. The outcomes that gave it away are its first."""
+        first = [device for device, sign in self.signs if sign]
+        self.signs = []
+        self.seen[:] = np.bincount(first, minlength=len(self.seen))
+        self.since = len(first)
+        self.usual = USUAL_AT_FIRST
+        self.happened = True
+
+    @property
+    def settling(self) -> bool:
+        """Whether a surprise was only just now."""
+        return self.happened and self.since <= SETTLE
+
+    def group_seen(self, group: int) -> int:
+        """Outcomes of a group's devices since the last surprise."""
+        return int(self.seen[np.array(self.groups) == group].sum())
+
+    def state(self) -> dict[str, object]:
+        """What is needed to go on after a restart."""
+        return {
+            "usual": self.usual,
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "signs": self.signs,
+            "seen": self.seen.tolist(),
+            "since": self.since,
+            "happened": self.happened,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from `state`."""
+        self.usual, self.since, self.happened = float(state["usual"]), int(state["since"]), bool(state["happened"])
+        self.low, self.high = np.array(state["low"]), np.array(state["high"])
+        self.signs = [(int(device), bool(sign)) for device, sign in state["signs"]]
+        self.seen = np.array(state["seen"], dtype=np.int64)

@@ -1,0 +1,239 @@
+"""The forest that goes on learning while it works."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from hybrid_scheduler.learning.choosing import (
+    HEADER,
+    NOTE_DEVICES,
+    NOTE_GPU,
+    NOTE_INTENSITY,
+    NOTE_MEMORY,
+    NOTE_NOW,
+    NOTE_PART,
+    NOTE_PARTS,
+    NOTE_SIZE,
+    NOTE_STRETCH,
+    NOTE_WIDTH,
+    RING,
+)
+from hybrid_scheduler.learning.drift import DriftDetector
+from hybrid_scheduler.learning.features import FEATURES, write_features
+from hybrid_scheduler.learning.forest_file import Arrays
+from hybrid_scheduler.learning.rows import TASK_FIGURES, Rows
+from hybrid_scheduler.learning.times import ModelVersion, TimeModel, log_seconds, score
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.label import Label, LabelBatch
+from hybrid_scheduler.model.outcome import Outcome
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.view import GPU
+from hybrid_scheduler.schedulers.static_forest import StaticForest
+
+FEW: Final = 8
+"""While there are few rows a refresh is due whenever they have grown by a FEWth, at every row at first."""
+FULL: Final = 400
+"""Up to so many rows a refresh regrows every tree: that takes a few milliseconds."""
+WORK: Final = 8_000
+"""Rows times trees that one refresh may cost beyond that: about four milliseconds."""
+JUDGES: Final = 200
+"""Fewer of the latest rows than this cannot tell a better tree from a luckier one; then all rows are asked."""
+
+
+class HybridML(StaticForest):
+    """A random forest trained offline and refreshed online; weighs time and energy with the queues in view.
+
+    It learns from the oracle's labels, or, where no label precedes an outcome (real hardware), from its own outcomes.
+    Every `retrain_interval` rows a refresh regrows some of the trees, in turn, on the latest rows and a sample of all
+    before them, so that what was learned offline stays in force. When tasks or errors are off the training
+    distribution (`learning.drift`), older rows are dropped and all trees are regrown at once.
+
+    Args:
+        energy_weight: 0 counts time only, 1 energy only.
+        retrain_interval: Rows between two refreshes.
+        window: The latest rows, all of which take part in a refresh.
+        memory: Rows of the sample of all before them.
+        refresh_rows: Most rows a refresh looks at: the window and a part of the sample, drawn anew each time.
+        drift: Whether to watch for changes.
+        use_labels: Whether to ask for the oracle's labels.
+        n_estimators: Trees.
+        max_depth: Splits on the longest path of a tree.
+        min_samples_leaf: Rows of its sample that a leaf must have.
+        max_features: Features looked at per node; 0 for all.
+        use_queues: Whether queues count; without them every node looks idle.
+        congestion: How much a second of work counts for the tasks that will wait behind it, per part queued there; 0
+            looks at the task at hand alone, as the oracle does.
+        seed: Decides the samples the trees are grown on.
+    """
+
+    def __init__(
+        self,
+        energy_weight: float = 0.5,
+        retrain_interval: int = 50,
+        window: int = 1000,
+        memory: int = 4000,
+        refresh_rows: int = 4000,
+        drift: bool = True,
+        use_labels: bool = True,
+        n_estimators: int = 32,
+        max_depth: int = 15,
+        min_samples_leaf: int = 3,
+        max_features: int = 0,
+        use_queues: bool = True,
+        congestion: float = 0.5,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            energy_weight, n_estimators, max_depth, min_samples_leaf, max_features, use_queues, congestion, seed
+        )
+        limits = {
+            "retrain_interval": retrain_interval,
+            "window": window,
+            "memory": memory,
+            "refresh_rows": refresh_rows,
+        }
+        for name, value in limits.items():
+            if not (isinstance(value, int | np.integer) and 1 <= value <= 10**7):
+                raise InvalidInputError(f"{name} is {value!r}, but it must be a whole number from 1 to 10000000")
+        self.retrain_interval = retrain_interval
+        self.window = window
+        self.memory = memory
+        self.refresh_rows = refresh_rows
+        self.drift = drift
+        self.use_labels = use_labels
+        self.refits = 0
+        self._rows: Rows | None = None
+        self._detector = DriftDetector(FEATURES)
+        self._waited = 0
+        self._next_tree = 0
+        self._taught = -1
+
+    @property
+    def wants_labels(self) -> bool:
+        """Whether the oracle's labels must be delivered."""
+        return self.use_labels
+
+    @property
+    def drifts(self) -> int:
+        """How many changes have been noticed."""
+        return self._detector.alarms
+
+    def fit(self, labels: LabelBatch) -> None:
+        """Train from scratch on labelled tasks, and keep a sample of them."""
+        x, y, honest = self._train(labels)
+        self._rows = Rows(self.window, self.memory, y.shape[1], self.seed)
+        self._rows.fill(x[:, :TASK_FIGURES], y)
+        self._detector.learn(x, np.abs(honest - y).mean(axis=1))
+        self._waited = 0
+
+    def teach(self, label: Label) -> None:
+        """Learn from the oracle's label of a task that has finished.
+
+        Raises:
+            InvalidInputError: The label is for another number of devices.
+        """
+        self.check_devices(len(label.seconds))
+        task = label.task
+        self._taught = task.task_id
+        self._learn(
+            np.array([task.size, task.compute_intensity, task.memory_required]),
+            log_seconds(label.seconds),
+        )
+
+    def observe(self, outcome: Outcome) -> None:
+        """Learn from a finished task when no label has come before it: how long its parts took where they ran."""
+        if outcome.failed or outcome.task_id == self._taught:
+            return
+        note = self._remembered(outcome)
+        if note is None:
+            return
+        targets = np.full(int(note[NOTE_DEVICES]), np.nan)
+        for k, part in enumerate(part for part in outcome.parts if not part.lost):
+            device, share = int(note[NOTE_PART + 3 * k]), part.share * note[NOTE_STRETCH]
+            targets[device] = log_seconds(np.array((part.end - part.start) / share))
+        self._learn(note[[NOTE_SIZE, NOTE_INTENSITY, NOTE_MEMORY]], targets)
+
+    def _learn(self, figures: FloatArray, targets: FloatArray) -> None:
+        """Take in a row; look for drift; refresh when it is time."""
+        if self._rows is None:
+            self._rows = Rows(self.window, self.memory, len(targets), self.seed)
+        rows, x = self._rows, np.empty(FEATURES)
+        write_features(figures[0], figures[1], figures[2], x)
+        predicted = np.full(len(targets), np.nan) if self.model is None else self.model.predict(x[None, :])[0]
+        rows.add(figures, targets, predicted)
+        self._waited += 1
+        errors = np.abs(predicted - targets)
+        known = errors[~np.isnan(errors)]
+        if self.drift and self._detector.notice(x, float(known.mean()) if len(known) else np.nan):
+            rows.keep(self._detector.since)
+            self._detector.restart()
+            self._refresh("drift")
+            return
+        wait = min(max(1, rows.total // FEW), self.retrain_interval)
+        if self._waited >= wait:
+            self._refresh("interval" if wait == self.retrain_interval else "few rows")
+
+    def _refresh(self, reason: str) -> None:
+        """Regrow all trees, or as many as a few milliseconds allow, in turn."""
+        if self._rows is None:
+            return
+        r2, mae = score(*self._rows.compared())
+        x, y = self._rows.training(self.refresh_rows)
+        trees: list[int] | None = None
+        if self.model is None:
+            self.model = TimeModel(self._settings, y.shape[1], self.seed, self._front)
+        elif reason != "drift" and len(x) > FULL:
+            count = min(max(1, WORK // len(x)), self.n_estimators)
+            trees = [(self._next_tree + i) % self.n_estimators for i in range(count)]
+            self._next_tree = (self._next_tree + count) % self.n_estimators
+        recent = self._rows.recent_count
+        self.model.grow(x, y, trees, judges=0 if trees is None else recent if recent >= JUDGES else len(x))
+        number = self.versions[-1].number + 1 if self.versions else 1
+        self.versions.append(ModelVersion(number, len(x), self.model.forest.replaced, r2, mae, reason))
+        self.refits += 1
+        self._detector.settle()
+        self._waited = 0
+
+    def _remembered(self, outcome: Outcome) -> FloatArray | None:
+        """The note of the decision about this task: decided when it was ready, expecting what was expected."""
+        notes = self.kernel_state()[HEADER : HEADER + RING * NOTE_WIDTH].reshape(RING, NOTE_WIDTH)
+        parts = [part for part in outcome.parts if not part.lost]
+        for note in notes[notes[:, NOTE_NOW] == outcome.ready_time]:
+            on_gpu = note[NOTE_GPU] == GPU
+            if (
+                note[NOTE_PARTS] == len(parts)
+                # A task that did not fit ran on another device than was decided.
+                and (parts[0].gpu_id is not None) == on_gpu
+                and all(
+                    note[NOTE_PART + 3 * k + 1] == part.share and note[NOTE_PART + 3 * k + 2] == part.expected
+                    for k, part in enumerate(parts)
+                )
+            ):
+                found: FloatArray = note.copy()
+                return found
+        return None
+
+    def _to_arrays(self, model: TimeModel) -> tuple[dict[str, Any], Arrays]:
+        header, arrays = super()._to_arrays(model)
+        rows, detector = self._rows, self._detector
+        if rows is None:
+            raise InvalidInputError("the model has no rows to go on learning from; train it before saving")
+        header["learning"] = {
+            "rows": rows.figures(),
+            "detector": detector.figures(),
+            "waited": self._waited,
+            "next_tree": self._next_tree,
+        }
+        return header, {**arrays, **rows.arrays(), **detector.arrays()}
+
+    def _from_arrays(self, header: dict[str, Any], arrays: Arrays) -> None:
+        if "learning" not in header:
+            raise ValueError("it was saved by static_forest and holds no rows to go on learning from")
+        super()._from_arrays(header, arrays)
+        learning = header["learning"]
+        devices = 0 if self.model is None else self.model.devices
+        self._rows = Rows.from_arrays(self.window, self.memory, devices, learning["rows"], arrays)
+        self._detector = DriftDetector.from_arrays(FEATURES, learning["detector"], arrays)
+        self._waited, self._next_tree = int(learning["waited"]), int(learning["next_tree"]) % self.n_estimators

@@ -1,0 +1,160 @@
+"""The forest schedulers' common ground: a forest trained offline that decides with the queues in view."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from hybrid_scheduler.learning.choosing import CONGESTION, ENERGY_WEIGHT, SEED, TABLE, USE_QUEUES, choose, remember
+from hybrid_scheduler.learning.features import feature_matrix
+from hybrid_scheduler.learning.forest import ForestSettings
+from hybrid_scheduler.learning.forest_file import Arrays, read_archive, write_archive
+from hybrid_scheduler.learning.times import ModelVersion, TimeModel, log_seconds, score
+from hybrid_scheduler.model.decision import Decision
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.label import LabelBatch
+from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.schedulers.base import CompiledScheduler, LabelLearner, kernel
+
+VERSIONS: Final = 200
+"""Versions remembered."""
+
+
+@kernel
+def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
+    parts = choose(number, task, devices, facts, state, out)
+    if parts > 0:
+        remember(number, now, task, devices, facts, state, out, parts)
+    return parts
+
+
+class StaticForest(CompiledScheduler, LabelLearner):
+    """A random forest trained offline and never refreshed; the control of the learners.
+
+    It predicts the time of a task on every device and takes the device and fraction (in steps of 5 %) with the least
+    weighted cost of finish time and energy, given the backlogs it sees. Untrained, it spreads tasks over the devices.
+
+    Args:
+        energy_weight: 0 counts time only, 1 energy only.
+        n_estimators: Trees.
+        max_depth: Splits on the longest path of a tree.
+        min_samples_leaf: Rows of its sample that a leaf must have.
+        max_features: Features looked at per node; 0 for all.
+        use_queues: Whether queues count; without them every node looks idle.
+        congestion: How much a second of work counts for the tasks that will wait behind it, per part queued there; 0
+            looks at the task at hand alone, as the oracle does.
+        seed: Decides the samples the trees are grown on.
+    """
+
+    kernel = _policy
+
+    def __init__(
+        self,
+        energy_weight: float = 0.5,
+        n_estimators: int = 32,
+        max_depth: int = 15,
+        min_samples_leaf: int = 3,
+        max_features: int = 0,
+        use_queues: bool = True,
+        congestion: float = 0.5,
+        seed: int = 0,
+    ) -> None:
+        if not 0.0 <= energy_weight <= 1.0:
+            raise InvalidInputError(f"energy_weight is {energy_weight}, but it must be a number from 0 to 1")
+        if not 0.0 <= congestion <= 1000.0:
+            raise InvalidInputError(f"congestion is {congestion}, but it must be a number from 0 to 1000")
+        self.energy_weight = energy_weight
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.use_queues = use_queues
+        self.congestion = congestion
+        self.seed = seed
+        self.model: TimeModel | None = None
+        self.versions: deque[ModelVersion] = deque(maxlen=VERSIONS)
+        self._front = np.zeros(TABLE)
+        self._front[[ENERGY_WEIGHT, USE_QUEUES, CONGESTION, SEED]] = (
+            energy_weight,
+            use_queues,
+            congestion,
+            float(seed % 2**31),
+        )
+        self._settings = ForestSettings(n_estimators, max_depth, min_samples_leaf, max_features)
+
+    def kernel_state(self) -> FloatArray:
+        """The forest and what belongs to it (`learning.choosing`)."""
+        return self._front if self.model is None else self.model.state
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        """Ask the kernel about one task.
+
+        Raises:
+            InvalidInputError: The model was trained for another number of devices.
+        """
+        self.check_devices(len(view.devices))
+        return super().decide(task, view)
+
+    def fit(self, labels: LabelBatch) -> None:
+        """Train from scratch on labelled tasks."""
+        self._train(labels)
+
+    def check_devices(self, count: int) -> None:
+        """Refuse a node the model does not know.
+
+        Raises:
+            InvalidInputError: The model was trained for another number of devices.
+        """
+        if self.model is not None and self.model.devices != count:
+            raise InvalidInputError(
+                f"the model of {type(self).__name__} is for {self.model.devices} devices, but the node has {count}; "
+                "train one for this node"
+            )
+
+    def save_model(self, path: str | Path) -> None:
+        """Write everything learned, in NumPy's archive format with a JSON header; reading it runs no code.
+
+        Raises:
+            InvalidInputError: Nothing has been learned yet, or the file cannot be written.
+        """
+        if self.model is None:
+            raise InvalidInputError(f"{type(self).__name__} has learned nothing yet; train it before saving")
+        write_archive(path, *self._to_arrays(self.model))
+
+    def load_model(self, path: str | Path) -> None:
+        """Continue from a saved model; its trees' figures (number, depth, leaves) replace those asked for.
+
+        Raises:
+            InvalidInputError: The file is missing, damaged, not such a model or of another version.
+        """
+        header, arrays = read_archive(path)
+        try:
+            self._from_arrays(header, arrays)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise InvalidInputError(f"{path}: the model is damaged or incomplete ({error}); train it again") from error
+
+    def _train(self, labels: LabelBatch) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Grow a forest; returns the features, the log seconds, and honest predictions of them."""
+        if len(labels) == 0:
+            raise InvalidInputError("there are no labels to train on; give at least one")
+        x, y = feature_matrix(labels.tasks), log_seconds(labels.seconds)
+        self.model = TimeModel(self._settings, y.shape[1], self.seed, self.kernel_state())
+        honest = self.model.grow(x, y)
+        self.versions = deque([ModelVersion(1, len(y), self.model.forest.replaced, *score(y, honest), "fit")], VERSIONS)
+        return x, y, honest
+
+    def _to_arrays(self, model: TimeModel) -> tuple[dict[str, Any], Arrays]:
+        header, arrays = model.to_arrays()
+        return {**header, "versions": [asdict(version) for version in self.versions]}, arrays
+
+    def _from_arrays(self, header: dict[str, Any], arrays: Arrays) -> None:
+        model = TimeModel.from_arrays(header, arrays, self._front)
+        self.versions = deque((ModelVersion(**version) for version in header["versions"]), VERSIONS)
+        self.model, self._settings = model, model.forest.settings
+        for name, value in asdict(self._settings).items():
+            setattr(self, name, value)

@@ -1,0 +1,135 @@
+"""The compiled side of the agent against the same sums in NumPy and PyTorch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from hybrid_scheduler.learning.acting import BAD, CLIP, evaluate, task_features
+from hybrid_scheduler.learning.dqn import DeepQ, _values
+from hybrid_scheduler.learning.memory import FRACTION, MEAN, TIME_WEIGHT, TRUST, Layout
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, PENALTY, SPLIT
+from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.settings import Physics
+
+LAYOUT = Layout(cpus=1, gpus=3, fractions=2, hidden=16)
+TASK = np.array([700.0, 0.7, 120.0, 0.0, 0.0])
+
+
+class Thought:
+    """Everything the agent thinks about one task."""
+
+    def __init__(self, memory: FloatArray, devices: FloatArray, facts: FloatArray, task: FloatArray = TASK) -> None:
+        self.x, self.seconds, self.completion = np.zeros(LAYOUT.inputs), np.zeros(4), np.zeros(4)
+        self.ranked, self.out = np.zeros(4, dtype=np.int64), np.zeros((2, 3))
+        self.response, self.energy, self.value = (np.zeros(LAYOUT.actions) for _ in range(3))
+        evaluate(
+            task,
+            devices,
+            facts,
+            memory,
+            self.x,
+            self.seconds,
+            self.completion,
+            self.ranked,
+            self.response,
+            self.energy,
+            self.value,
+            self.out,
+        )
+
+
+@pytest.fixture
+def memory() -> FloatArray:
+    memory = LAYOUT.empty()
+    memory[FRACTION : FRACTION + 2] = 0.5, 1.0
+    return memory
+
+
+@pytest.fixture
+def devices() -> FloatArray:
+    devices = ClusterSpec.default(3).public_table()
+    devices[:, BACKLOG] = 0.5, 2.0, 0.0, 1.0
+    return devices
+
+
+def deep(memory: FloatArray) -> DeepQ:
+    """Networks with random weights everywhere, also where they start silent."""
+    networks = DeepQ(LAYOUT, memory, seed=3, gamma=0.9, learning_rate=1e-3, use_target=True)
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for weight in (*networks.time_weights, *networks.value_weights):
+            weight.copy_(0.3 * torch.randn(weight.shape, generator=generator))
+    networks.export()
+    return networks
+
+
+def test_gpus_are_ranked_by_expected_completion(memory: FloatArray, devices: FloatArray) -> None:
+    """Untrained, all devices look alike, so the shortest backlog is the best: GPU rows 2, 3, 1."""
+    thought = Thought(memory, devices, Physics().facts())
+    assert thought.ranked.tolist() == [0, 2, 3, 1]
+    assert thought.seconds.tolist() == [1.0] * 4
+
+
+def test_costs_by_hand(memory: FloatArray, devices: FloatArray) -> None:
+    """Every device is expected to take 1 s; 5 % penalty; CPU backlog 0.5."""
+    facts = Physics().facts()
+    assert facts[PENALTY] == 0.05
+    thought = Thought(memory, devices, facts)
+    half_on_best = max(0.0 + 0.5 * 1.05, 0.5 + 0.5 * 1.05)
+    assert thought.response.tolist() == pytest.approx([1.5, half_on_best, 1.0, 1.0 + 0.525, 2.0, 2.525, 3.0])
+    assert thought.energy[0] == pytest.approx(30.0)
+    assert thought.energy[1] == pytest.approx((50.0 + 30.0) * 0.525)
+    facts[SPLIT] = 1.0
+    serial = Thought(memory, devices, facts)
+    assert serial.response[1] == pytest.approx(0.5 + 0.5)
+    assert serial.response[3] == pytest.approx(1.5 + 0.5)
+
+
+def test_what_cannot_be_done_is_never_chosen(memory: FloatArray, devices: FloatArray) -> None:
+    devices[2, AVAILABLE] = 0.0
+    thought = Thought(memory, devices, Physics().facts())
+    assert thought.ranked.tolist() == [0, 3, 1, 2]
+    assert (thought.value[-2:] == -BAD).all()
+    huge = np.array([700.0, 0.7, 10_000.0, 0.0, 0.0])
+    fits = Thought(memory, devices, Physics().facts(), huge).value > -BAD
+    assert fits.tolist() == [True, True, False, True, False, False, False]  # half of it fits into 8000 MB
+
+
+def test_value_network_is_the_one_that_learns(memory: FloatArray, devices: FloatArray) -> None:
+    networks = deep(memory)
+    memory[TRUST], memory[TIME_WEIGHT] = 1.0, 0.7
+    thought = Thought(memory, devices, Physics().facts())
+    state = torch.from_numpy(thought.x.astype(np.float32))[None]
+    with torch.no_grad():
+        learned = _values(networks.value_weights, state)[0].numpy()
+    assert thought.value == pytest.approx(learned - 0.7 * thought.response, abs=1e-4)
+    memory[TRUST] = 0.0
+    assert Thought(memory, devices, Physics().facts()).value == pytest.approx(-0.7 * thought.response)
+
+
+def test_time_head_is_the_one_that_learns(memory: FloatArray, devices: FloatArray) -> None:
+    networks = deep(memory)
+    thought = Thought(memory, devices, Physics().facts())
+    for device, kind in enumerate((0.0, 1.0, 1.0, 1.0)):
+        batch = {
+            "features": thought.x[None, :3].astype(np.float32),
+            "device": np.array([device], dtype=np.float32),
+            "kind": np.array([kind], dtype=np.float32),
+            "log_seconds": np.log(thought.seconds[device : device + 1]).astype(np.float32),
+        }
+        assert float(networks._time_loss(batch).detach()) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_features_far_out_stay_in_order_but_small(memory: FloatArray) -> None:
+    memory[MEAN : MEAN + 6] = np.log(1000.0), 0.5, np.log(101.0), 0.01, 0.01, 0.01
+    seen = []
+    for size in (1e3, 1.1e3, 1e6, 1e12):
+        x = np.zeros(3)
+        task_features(np.array([size, 0.5, 100.0, 0.0, 0.0]), memory, x)
+        seen.append(x[0])
+    assert seen[0] == pytest.approx(0.0)
+    assert seen == sorted(seen)
+    assert CLIP < seen[-1] < 3 * CLIP
