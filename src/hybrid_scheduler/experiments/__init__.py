@@ -1,0 +1,1 @@
+"""Named, seeded experiments: one file each. Seeds in, statistics out."""

@@ -1,0 +1,1 @@
+"""Training before a race: labels in, models out."""

@@ -1,0 +1,82 @@
+"""What the phases of the pipeline write, and where."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hybrid_scheduler.model.outcome import OutcomeBatch
+
+RESULT_COLUMNS = (
+    "task_id",
+    "scheduler_name",
+    "gpu_fraction",
+    "gpu_id",
+    "actual_time",
+    "wait_time",
+    "response_time",
+    "finish_time",
+    "energy_consumption",
+    "execution_cost",
+    "failed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Artefacts:
+    """The files of one pipeline, below one folder."""
+
+    folder: Path
+
+    @property
+    def profile(self) -> Path:
+        """This machine's profile."""
+        return self.folder / "data/profiles/hardware_profile.json"
+
+    @property
+    def workload(self) -> Path:
+        """The tasks the learners are trained on."""
+        return self.folder / "data/workload_traces/workload_train.csv"
+
+    @property
+    def forest(self) -> Path:
+        """The forest that predicts the optimal fraction."""
+        return self.folder / "models/scheduler_model.pkl"
+
+    @property
+    def hybrid(self) -> Path:
+        """What `hybrid_ml` has learned."""
+        return self.folder / "models/hybrid_ml.npz"
+
+    @property
+    def agent(self) -> Path:
+        """What `rl_agent` has learned."""
+        return self.folder / "models/rl_agent.pth"
+
+    @property
+    def results(self) -> Path:
+        """Every decision of the race and what became of it."""
+        return self.folder / "data/results/scheduling_results.csv"
+
+    @property
+    def plots(self) -> Path:
+        """The folder of the plots."""
+        return self.folder / "data/results/plots"
+
+    def all(self) -> tuple[Path, ...]:
+        """Every artefact, in the order of the phases."""
+        return self.profile, self.workload, self.forest, self.hybrid, self.agent, self.results, self.plots
+
+
+def write_results(path: Path, outcomes: Mapping[str, OutcomeBatch]) -> None:
+    """One row per task and scheduler."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(RESULT_COLUMNS)
+        for name, batch in outcomes.items():
+            for o in batch:
+                figures = (o.actual_time, o.wait_time, o.response_time, o.finish_time, o.energy, o.cost, o.failed)
+                writer.writerow((o.task_id, name, o.gpu_fraction, "" if o.gpu_id is None else o.gpu_id, *figures))
