@@ -42,12 +42,47 @@ def test_the_document(hms: Hms) -> None:
     assert without_clock(other)["schedulers"] != without_clock(document)["schedulers"]
 
 
-def test_everybody_registered_races_by_default(hms: Hms) -> None:
-    listed = set(hms("schedulers", "--json", "-").document["schedulers"])
-    assert listed >= set(SEVEN.split(","))
-    document = hms("compare", "--tasks", 10, "--json", "-").document
-    assert set(document["schedulers"]) == listed
-    assert document["seed"] == 42
+def test_the_six_race_by_default(hms: Hms) -> None:
+    """The learners start from the packaged models and go on learning."""
+    answer = hms("compare", "--tasks", 300, "--load", 0.3, "--json", "-", default_race=True)
+    assert answer.err == ""
+    figures = answer.document["schedulers"]
+    assert list(figures) == ["round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle"]
+    assert answer.document["seed"] == 42
+    assert figures["rl_agent"]["updates"] >= 280
+    assert figures["hybrid_ml"]["refits"] >= 300 // 50
+    for name in ("hybrid_ml", "rl_agent"):
+        assert figures[name]["avg_response"] < 2.0 * figures["oracle"]["avg_response"]
+
+
+@pytest.mark.parametrize("start", [["--train-tasks", 0], ["--train-tasks", 400], ["--gpus", 2]])
+def test_learners_start_as_asked(hms: Hms, start: list[object]) -> None:
+    answer = hms("compare", "--schedulers", "hybrid_ml,rl_agent,oracle", "--tasks", 200, *start, "--json", "-")
+    assert answer.code == 0
+    assert ("starts cold" in answer.err) == ("--gpus" in start)
+    assert set(answer.document["schedulers"]) == {"hybrid_ml", "rl_agent", "oracle"}
+
+
+def test_models_are_loaded_and_wrong_ones_refused(hms: Hms) -> None:
+    trained = hms("train", "--what", "hybrid_ml,rl_agent", "--tasks", 400, "--out", "models", "--json", "-").document
+    assert set(trained["models"]) == {"hybrid_ml", "rl_agent"}
+    race = ("compare", "--schedulers", "hybrid_ml,rl_agent", "--tasks", 100)
+    both = ("--model", "models/rl_agent.pth", "--model", "models/hybrid_ml.npz")
+    assert hms(*race, *both).code == 0
+    Path("cut.pth").write_bytes(Path("models/rl_agent.pth").read_bytes()[:3000])
+    Path("foreign.npz").write_bytes(b"not a model")
+    for options, says in (
+        (("--model", "cut.pth"), "cut.pth"),
+        (("--model", "foreign.npz"), "foreign.npz"),
+        (("--model", "absent.pth"), "absent.pth"),
+        (("--model", "model.txt"), "no learner in this race reads such a file"),
+        ((*both, "--gpus", 2), "the node has 3"),
+        ((*both, "--train-tasks", 10), "leave one out"),
+    ):
+        answer = hms(*race, *options)
+        assert answer.code == 2, options
+        assert answer.err.count("\n") == 1
+        assert says in answer.err
 
 
 def test_the_table(hms: Hms, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def test_nothing_heavy_is_imported_for_help() -> None:
 
 def test_standard_output_holds_the_document_alone(tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_text("size,compute_intensity,memory_required\n500,0.5,10\n")
-    answer = run(tmp_path, "compare", "--trace", "trace.csv", "--json", "-")
+    answer = run(tmp_path, "compare", "--schedulers", "mct,oracle", "--trace", "trace.csv", "--json", "-")
     assert answer.returncode == 0
     assert json.loads(answer.stdout)["workload"]["tasks"] == 1
     assert answer.stderr.startswith("note: ")
@@ -58,7 +58,10 @@ def test_version(tmp_path: Path) -> None:
 
 def test_a_reader_who_leaves_early_is_no_drama(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [*HMS, "compare", "--tasks", "20"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*HMS, "compare", "--schedulers", "mct", "--tasks", "20"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -71,7 +74,7 @@ def test_a_reader_who_leaves_early_is_no_drama(tmp_path: Path) -> None:
 def test_a_full_disk_is_said(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         answer = subprocess.run(
-            [*HMS, "compare", "--tasks", "20"],
+            [*HMS, "compare", "--schedulers", "mct", "--tasks", "20"],
             cwd=tmp_path,
             stdout=full,
             stderr=subprocess.PIPE,

@@ -18,8 +18,10 @@ import typer
 from hybrid_scheduler.cli.compare import compare
 from hybrid_scheduler.cli.experiment import experiment
 from hybrid_scheduler.cli.generate import generate
+from hybrid_scheduler.cli.pipeline import pipeline
 from hybrid_scheduler.cli.profile import profile
 from hybrid_scheduler.cli.schedulers import schedulers
+from hybrid_scheduler.cli.train import train
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -35,8 +37,10 @@ app = typer.Typer(
 app.command()(compare)
 app.command()(experiment)
 app.command()(generate)
+app.command()(pipeline)
 app.command()(profile)
 app.command()(schedulers)
+app.command()(train)
 
 
 def _show_version(wanted: bool) -> None:

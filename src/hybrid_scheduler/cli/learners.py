@@ -56,6 +56,7 @@ def prepare(
     for name, learner in learners.items():
         if name in chosen:
             learner.load_model(chosen[name])
+            learner.check_devices(len(cluster.devices))
         elif start.train_tasks is None:
             if not load_pretrained(learner, name, cluster):
                 notes.append(f"{name} starts cold: no packaged model fits this node; --train-tasks N trains one first")

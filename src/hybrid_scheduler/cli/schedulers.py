@@ -15,6 +15,7 @@ def schedulers(json: options.Json = None) -> None:
     """
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, write_json
     from hybrid_scheduler.schedulers.registry import scheduler_names
@@ -26,12 +27,15 @@ def schedulers(json: options.Json = None) -> None:
     if json == STANDARD_OUTPUT:
         return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for title in ("scheduler", "sees", "compiled", "parameters"):
+    for title in ("scheduler", "sees", "compiled"):
         table.add_column(title, no_wrap=True)
     table.add_column("what it does")
     for name, facts in found.items():
-        parameters = ", ".join(f"{key}={value}" for key, value in facts["parameters"].items())
-        table.add_row(name, facts["sees"], "yes" if facts["compiled"] else "no", parameters, facts["summary"])
+        text = Text(facts["summary"])
+        if facts["parameters"]:
+            settings = ", ".join(f"{key}={value}" for key, value in facts["parameters"].items())
+            text.append(f"\n{settings}", style="dim")
+        table.add_row(name, facts["sees"], "yes" if facts["compiled"] else "no", text)
     Console(highlight=False).print(table)
 
 
