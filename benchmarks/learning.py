@@ -122,7 +122,7 @@ def policy(seeds: list[int], jobs: int) -> None:
     from hybrid_scheduler.physics.device import ClusterSpec
     from hybrid_scheduler.physics.settings import Physics
     from hybrid_scheduler.schedulers.registry import create_scheduler
-    from hybrid_scheduler.training.train import one_thread, train_scheduler
+    from hybrid_scheduler.training.train import train_scheduler
     from hybrid_scheduler.workloads import WorkloadGenerator
     from hybrid_scheduler.workloads.capacity import capacity
 
@@ -133,10 +133,9 @@ def policy(seeds: list[int], jobs: int) -> None:
     race = Race(tasks, cluster, physics, seed=seed)
     print("\nWhere tasks go at load 0.6: share of work on each device, and mean GPU fraction by tercile")
     for name in ("rl_agent", "hybrid_ml", "oracle"):
-        with one_thread():
-            scheduler = create_scheduler(name, seed)
-            train_scheduler(scheduler, training, cluster, physics, seed=seed + 1000)
-            outcomes = race.run(scheduler)
+        scheduler = create_scheduler(name, seed)
+        train_scheduler(scheduler, training, cluster, physics, seed=seed + 1000)
+        outcomes = race.run(scheduler)
         devices = np.bincount(outcomes.part_device, weights=outcomes.part_share, minlength=5) / len(tasks)
         print(f"{name:>10} " + "  ".join(f"{n} {s:.3f}" for n, s in zip(cluster.names, devices, strict=True)))
         on_gpu = outcomes.part_device > 0

@@ -18,7 +18,7 @@ from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.schedulers.base import LabelLearner, RaceLearner
 from hybrid_scheduler.schedulers.cpu_only import CpuOnly
 from hybrid_scheduler.schedulers.registry import create_scheduler
-from hybrid_scheduler.training.train import one_thread, train_scheduler
+from hybrid_scheduler.training.train import train_scheduler
 from hybrid_scheduler.workloads import WorkloadGenerator
 
 CLUSTER, PHYSICS = ClusterSpec.default(2), Physics(noise=0.3)
@@ -78,11 +78,3 @@ def test_a_training_race(isolated: bool) -> None:
 
 def test_who_does_not_learn_is_left_alone() -> None:
     train_scheduler(CpuOnly(), WorkloadGenerator(1).generate("mixed", 5), CLUSTER, PHYSICS, seed=1)
-
-
-def test_one_thread_and_back() -> None:
-    torch = pytest.importorskip("torch")
-    before = torch.get_num_threads()
-    with one_thread():
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before

@@ -107,7 +107,6 @@ def compare(
     from hybrid_scheduler.cli.stream import StreamOptions, synthetic_stream
     from hybrid_scheduler.config import load_config
     from hybrid_scheduler.engine.compare import Comparison
-    from hybrid_scheduler.training.train import one_thread
     from hybrid_scheduler.workloads import read_csv, read_table
 
     check_writable(json)
@@ -128,7 +127,7 @@ def compare(
     world = physics.build(pricing)
     comparison = Comparison(stream.tasks, contestants, node, world, run_seed, isolated, warmup, stream.source)
     start = Start(tuple(model or ()), train_tasks, stream.more)
-    with one_thread(), progress_bar(list(contestants), len(stream.tasks)) as progress:
+    with progress_bar(list(contestants), len(stream.tasks)) as progress:
         learning = prepare(contestants, start, node, world, seed=run_seed, isolated=isolated, progress=progress)
         result = comparison.run(progress)
     for remark in (*stream.notes, *absent, *learning):

@@ -50,7 +50,6 @@ def pipeline(
     from hybrid_scheduler.schedulers.base import Learner
     from hybrid_scheduler.training.artefacts import Artefacts, write_results
     from hybrid_scheduler.training.learners import train_models
-    from hybrid_scheduler.training.train import one_thread
     from hybrid_scheduler.workloads import write_csv
 
     check_writable(json)
@@ -88,7 +87,7 @@ def pipeline(
         learner.load_model(path)
     outcomes: dict[str, OutcomeBatch] = {}
     comparison = Comparison(stream.tasks, contestants, node, physics, run_seed, source=stream.source)
-    with one_thread(), progress_bar(list(contestants), len(stream.tasks)) as progress:
+    with progress_bar(list(contestants), len(stream.tasks)) as progress:
         result = comparison.run(progress, outcomes.__setitem__)
     say("5/5 report")
     write_results(files.results, outcomes)

@@ -17,7 +17,6 @@ from hybrid_scheduler.experiments.statistics import Estimate, PairedComparison, 
 from hybrid_scheduler.metrics.registry import metric_classes
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.training.train import one_thread
 
 Row = tuple[str, int, str, str, float]
 """Experiment, seed, scheduler, metric, value."""
@@ -144,8 +143,7 @@ def _side_by_side(
 
 
 def _run_seed(experiment: Experiment, seed: int) -> SeedRecord:
-    with one_thread():
-        return experiment.run_seed(seed)
+    return experiment.run_seed(seed)
 
 
 def _bigger(metric: str) -> bool:

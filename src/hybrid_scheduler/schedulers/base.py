@@ -131,7 +131,7 @@ class Learner(Scheduler):
             InvalidInputError: The file is missing, damaged, not such a model, of another version or for another node.
         """
 
-    def check_devices(self, count: int) -> None:  # noqa: B027  (some models fit any node)
+    def check_devices(self, count: int) -> None:
         """Refuse a node for which what was learned is of no use.
 
         Raises:

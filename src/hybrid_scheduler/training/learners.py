@@ -12,7 +12,7 @@ from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.schedulers.base import Learner
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.training.offline import OfflineTrainer
-from hybrid_scheduler.training.train import one_thread, train_scheduler
+from hybrid_scheduler.training.train import train_scheduler
 
 FILES = {"forest": "scheduler_model.pkl", "hybrid_ml": "hybrid_ml.npz", "rl_agent": "rl_agent.pth"}
 
@@ -46,8 +46,7 @@ def train_models(
             learner = create_scheduler(name, seed, energy_weight=energy_weight)
             assert isinstance(learner, Learner)
             told = None if progress is None else _named(progress, name)
-            with one_thread():
-                train_scheduler(learner, tasks, cluster, physics, seed=seed, progress=told)
+            train_scheduler(learner, tasks, cluster, physics, seed=seed, progress=told)
             learner.save_model(path)
             report[name] = {"updates": learner.updates}
         if progress is not None:

@@ -20,7 +20,7 @@ from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.schedulers.base import Learner
 from hybrid_scheduler.schedulers.registry import create_scheduler
-from hybrid_scheduler.training.train import one_thread, train_scheduler
+from hybrid_scheduler.training.train import train_scheduler
 from hybrid_scheduler.workloads import WorkloadGenerator
 from hybrid_scheduler.workloads.capacity import capacity
 
@@ -64,14 +64,13 @@ def training_stream(tasks: int = TASKS, seed: int = SEED) -> TaskBatch:
 def make_models(folder: Path, say: Callable[[str], object]) -> None:
     """Train and write every packaged model."""
     tasks, cluster, physics = training_stream(), ClusterSpec.default(), Physics()
-    with one_thread():
-        for name, parameters in (("hybrid_ml", FOREST), ("rl_agent", {})):
-            learner = create_scheduler(name, SEED, **parameters)
-            assert isinstance(learner, Learner)
-            train_scheduler(learner, tasks, cluster, physics, seed=SEED)
-            path = folder / MODELS[name]
-            learner.save_model(path, **({"replay": False} if name == "rl_agent" else {}))
-            say(f"{path.name}: {path.stat().st_size / 1000:.0f} kB\n")
+    for name, parameters in (("hybrid_ml", FOREST), ("rl_agent", {})):
+        learner = create_scheduler(name, SEED, **parameters)
+        assert isinstance(learner, Learner)
+        train_scheduler(learner, tasks, cluster, physics, seed=SEED)
+        path = folder / MODELS[name]
+        learner.save_model(path, **({"replay": False} if name == "rl_agent" else {}))
+        say(f"{path.name}: {path.stat().st_size / 1000:.0f} kB\n")
 
 
 if __name__ == "__main__":

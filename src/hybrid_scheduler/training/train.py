@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
+from collections.abc import Callable
 
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model.task import TaskBatch
@@ -50,19 +48,3 @@ def train_scheduler(
         scheduler.begin_training(len(tasks))
         race.run(scheduler, progress=progress)
         scheduler.end_training()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """PyTorch on one thread: faster for nets this small, and the same sums in the same order on every machine."""
-    if find_spec("torch") is None:
-        yield
-        return
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
