@@ -51,7 +51,7 @@ class DQNScheduler(RaceLearner):
         fractions: tuple[float, ...] = (0.6, 0.8, 1.0),
         hidden: int = 256,
         gamma: float = 0.95,
-        learning_rate: float = 5e-4,
+        learning_rate: float = 2.5e-4,
         epsilon: float = 0.002,
         training_epsilon: float = 0.1,
         learning: bool = True,
