@@ -20,6 +20,8 @@ from hybrid_scheduler.testing import CheckedRace
 from hybrid_scheduler.workloads import WorkloadGenerator
 from hybrid_scheduler.workloads.capacity import capacity
 
+RATE = 5e-4
+"""Twice the default: the trainings here are short."""
 LOAD_06 = 0.6 * capacity("mixed", ClusterSpec.default(), Physics().cost)
 
 
@@ -30,7 +32,7 @@ def mixed(seed: int, tasks: int) -> Race:
 @pytest.fixture(scope="module")
 def trained() -> bytes:
     """A small agent after a short training, pickled so that every test gets its own."""
-    agent = DQNScheduler(energy_weight=0.0, hidden=64, seed=1)
+    agent = DQNScheduler(energy_weight=0.0, hidden=64, learning_rate=RATE, seed=1)
     agent.pretrain(mixed(101, 2500))
     return pickle.dumps(agent)
 
@@ -77,7 +79,7 @@ def test_without_learning_the_compiled_policy_decides_the_same(trained: bytes) -
 def test_save_load_and_continue_give_the_same_decisions(trained: bytes, tmp_path: Path) -> None:
     agent, race = pickle.loads(trained), mixed(10, 600)
     agent.save_model(tmp_path / "agent.pth")
-    loaded = DQNScheduler(energy_weight=0.0, seed=99)
+    loaded = DQNScheduler(energy_weight=0.0, learning_rate=RATE, seed=99)
     loaded.load_model(tmp_path / "agent.pth")
     assert loaded.hidden == 64
     first, second = race.run(agent), race.run(loaded)
