@@ -77,4 +77,9 @@ def test_a_training_race(isolated: bool) -> None:
 
 
 def test_who_does_not_learn_is_left_alone() -> None:
-    train_scheduler(CpuOnly(), WorkloadGenerator(1).generate("mixed", 5), CLUSTER, PHYSICS, seed=1)
+    scheduler, told = CpuOnly(), []
+    before = dict(vars(scheduler))
+    train_scheduler(
+        scheduler, WorkloadGenerator(1).generate("mixed", 5), CLUSTER, PHYSICS, seed=1, progress=told.append
+    )
+    assert (vars(scheduler), told) == (before, [])

@@ -63,7 +63,7 @@ class AgentOptions:
 class Agent:
     """One agent for one node."""
 
-    def __init__(self, layout: Layout, options: AgentOptions, view: ClusterView | None = None) -> None:
+    def __init__(self, layout: Layout, options: AgentOptions) -> None:
         self.layout, self.options = layout, options
         self.memory = layout.empty()
         self.memory[FRACTION : FRACTION + len(options.fractions)] = options.fractions
