@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hybrid_scheduler.learning.acting import BAD, CLIP, evaluate, task_features
-from hybrid_scheduler.learning.dqn import DeepQ, _values
+from hybrid_scheduler.learning.dqn import BATCH, DeepQ
 from hybrid_scheduler.learning.memory import FRACTION, MEAN, TIME_WEIGHT, TRUST, Layout
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, PENALTY, SPLIT
@@ -60,10 +60,17 @@ def deep(memory: FloatArray) -> DeepQ:
     networks = DeepQ(LAYOUT, memory, seed=3, gamma=0.9, learning_rate=1e-3, use_target=True)
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
-        for weight in (*networks.time_weights, *networks.value_weights):
-            weight.copy_(0.3 * torch.randn(weight.shape, generator=generator))
+        for weights in (networks.times.weights, networks.values.weights):
+            weights.flat.copy_(0.3 * torch.randn(weights.flat.shape, generator=generator))
     networks.export()
     return networks
+
+
+def action_values(pieces: list[torch.Tensor], state: torch.Tensor) -> torch.Tensor:
+    """The dueling network in plain PyTorch."""
+    w1, b1, w2, b2, w3, b3 = pieces
+    out = torch.relu(torch.relu(state @ w1.T + b1) @ w2.T + b2) @ w3.T + b3
+    return out[:, :1] + out[:, 1:] - out[:, 1:].mean(1, keepdim=True)
 
 
 def test_gpus_are_ranked_by_expected_completion(memory: FloatArray, devices: FloatArray) -> None:
@@ -103,8 +110,7 @@ def test_value_network_is_the_one_that_learns(memory: FloatArray, devices: Float
     memory[TRUST], memory[TIME_WEIGHT] = 1.0, 0.7
     thought = Thought(memory, devices, Physics().facts())
     state = torch.from_numpy(thought.x.astype(np.float32))[None]
-    with torch.no_grad():
-        learned = _values(networks.value_weights, state)[0].numpy()
+    learned = action_values(networks.values.weights.pieces, state)[0].numpy()
     assert thought.value == pytest.approx(learned - 0.7 * thought.response, abs=1e-4)
     memory[TRUST] = 0.0
     assert Thought(memory, devices, Physics().facts()).value == pytest.approx(-0.7 * thought.response)
@@ -113,14 +119,14 @@ def test_value_network_is_the_one_that_learns(memory: FloatArray, devices: Float
 def test_time_head_is_the_one_that_learns(memory: FloatArray, devices: FloatArray) -> None:
     networks = deep(memory)
     thought = Thought(memory, devices, Physics().facts())
-    for device, kind in enumerate((0.0, 1.0, 1.0, 1.0)):
-        batch = {
-            "features": thought.x[None, :3].astype(np.float32),
-            "device": np.array([device], dtype=np.float32),
-            "kind": np.array([kind], dtype=np.float32),
-            "log_seconds": np.log(thought.seconds[device : device + 1]).astype(np.float32),
-        }
-        assert float(networks._time_loss(batch).detach()) == pytest.approx(0.0, abs=1e-9)
+    logs = np.log(thought.seconds)
+    batch = {
+        "features": np.tile(thought.x[:3].astype(np.float32), (BATCH, 1)),
+        "device": np.arange(BATCH, dtype=np.float32) % 4,
+        "kind": (np.arange(BATCH) % 4 > 0).astype(np.float32),
+        "log_seconds": logs[np.arange(BATCH) % 4].astype(np.float32),
+    }
+    assert networks.times.learn(batch) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_features_far_out_stay_in_order_but_small(memory: FloatArray) -> None:

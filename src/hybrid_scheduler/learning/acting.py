@@ -86,25 +86,31 @@ def dense(memory: FloatArray, offset: int, rows: int, columns: int, x: FloatArra
 
 
 @nb.njit(cache=True)
-def expected_seconds(memory: FloatArray, devices: FloatArray, features: FloatArray, seconds: FloatArray) -> None:
-    """The time head: whole-task seconds the agent expects on every device."""
-    count = devices.shape[0]
+def expected_log(memory: FloatArray, count: int, device: int, kind: float, features: FloatArray) -> float:
+    """The time head: log of the whole-task seconds expected on one of `count` devices, in the usual `SECOND`."""
     x, a, b, y = np.empty(TIME_INPUTS), np.empty(TIME_HIDDEN), np.empty(TIME_HIDDEN), np.empty(1)
-    for d in range(count):
-        embedding = HEADER + count + d * EMBEDDING
-        for k in range(TASK_FEATURES):
-            x[k] = features[k]
-        for k in range(EMBEDDING):
-            x[TASK_FEATURES + k] = memory[embedding + k]
-        x[TIME_INPUTS - 1] = devices[d, KIND]
-        offset = dense(memory, HEADER + count + count * EMBEDDING, TIME_HIDDEN, TIME_INPUTS, x, a)
-        for k in range(TIME_HIDDEN):
-            a[k] = math.tanh(a[k])
-        offset = dense(memory, offset, TIME_HIDDEN, TIME_HIDDEN, a, b)
-        for k in range(TIME_HIDDEN):
-            b[k] = math.tanh(b[k])
-        dense(memory, offset, 1, TIME_HIDDEN, b, y)
-        seconds[d] = memory[SECOND] * math.exp(min(max(y[0] + memory[HEADER + d], -30.0), 30.0))
+    embedding = HEADER + count + device * EMBEDDING
+    for k in range(TASK_FEATURES):
+        x[k] = features[k]
+    for k in range(EMBEDDING):
+        x[TASK_FEATURES + k] = memory[embedding + k]
+    x[TIME_INPUTS - 1] = kind
+    offset = dense(memory, HEADER + count + count * EMBEDDING, TIME_HIDDEN, TIME_INPUTS, x, a)
+    for k in range(TIME_HIDDEN):
+        a[k] = math.tanh(a[k])
+    offset = dense(memory, offset, TIME_HIDDEN, TIME_HIDDEN, a, b)
+    for k in range(TIME_HIDDEN):
+        b[k] = math.tanh(b[k])
+    dense(memory, offset, 1, TIME_HIDDEN, b, y)
+    return y[0] + memory[HEADER + device]  # type: ignore[no-any-return]
+
+
+@nb.njit(cache=True)
+def expected_seconds(memory: FloatArray, devices: FloatArray, features: FloatArray, seconds: FloatArray) -> None:
+    """Whole-task seconds the agent expects on every device."""
+    for d in range(devices.shape[0]):
+        log = expected_log(memory, devices.shape[0], d, devices[d, KIND], features)
+        seconds[d] = memory[SECOND] * math.exp(min(max(log, -30.0), 30.0))
 
 
 @nb.njit(cache=True)

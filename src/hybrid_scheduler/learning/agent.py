@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.learning.acting import BAD, evaluate, raw_features, take, task_features
+from hybrid_scheduler.learning.acting import BAD, evaluate, expected_log, raw_features, take, task_features
 from hybrid_scheduler.learning.dqn import DeepQ
 from hybrid_scheduler.learning.flight import Flight
 from hybrid_scheduler.learning.memory import (
@@ -197,17 +197,14 @@ class Agent:
         task_features(np.array([np.exp(raw[0]), raw[1], np.expm1(raw[2]), 0.0, 0.0]), self.memory, features)
         target = float(np.log(whole / self.memory[SECOND]))
         self.deep.durations.add(features=features, device=device, kind=self.kinds[device], log_seconds=target)
-        bias, (embedding, w1, b1, w2, b2, w3, b3), _ = self.layout.pieces(self.memory)
-        x = np.concatenate([features, embedding[device], [self.kinds[device]]])
-        expected = (w3 @ np.tanh(w2 @ np.tanh(w1 @ x + b1) + b2) + b3)[0] + bias[device]
-        error = target - float(expected)
+        error = target - expected_log(self.memory, self.layout.devices, device, self.kinds[device], features)
         signs = self.surprise.notice(device, error, unlike)
         hard = self.surprise.since <= LEARN_HARD and not self.training
         for other, group in enumerate(self.surprise.groups):
             # Like devices that have not been heard of since the surprise share what was learned of this one.
             alike = hard and group == self.surprise.groups[device] and self.surprise.seen[other] == 0
             if other == device or alike:
-                bias[other] += (BIAS_RATE_SURPRISED if hard else BIAS_RATE) * error
+                self.memory[HEADER + other] += (BIAS_RATE_SURPRISED if hard else BIAS_RATE) * error
         return signs
 
     def _be_surprised(self) -> None:

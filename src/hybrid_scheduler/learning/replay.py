@@ -1,4 +1,4 @@
-"""Replay: past transitions in plain arrays, drawn at random to learn from (Lin, Machine Learning 8, 1992)."""
+"""Replay: past transitions in one plain array, drawn at random to learn from (Lin, Machine Learning 8, 1992)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ class Replay:
 
     def __init__(self, capacity: int, columns: dict[str, int]) -> None:
         self.capacity = capacity
-        self.columns = {
-            name: np.zeros((capacity, width) if width else capacity, dtype=np.float32)
-            for name, width in columns.items()
-        }
+        self._places: dict[str, slice | int] = {}
+        total = 0
+        for name, width in columns.items():
+            self._places[name] = slice(total, total + width) if width else total
+            total += width or 1
+        # One row holds everything of a transition, so that drawing one is one copy.
+        self.rows = np.zeros((capacity, total), dtype=np.float32)
         self.total = 0
 
     def __len__(self) -> int:
@@ -31,28 +34,27 @@ class Replay:
 
     def add(self, **values: Any) -> None:
         """Store one row."""
-        row = self.total % self.capacity
+        row = self.rows[self.total % self.capacity]
         for name, value in values.items():
-            self.columns[name][row] = value
+            row[self._places[name]] = value
         self.total += 1
 
     def sample(self, rng: np.random.Generator, count: int, newest: int = 0) -> dict[str, FloatColumn]:
         """Draw rows with replacement; half of them from the `newest` rows when that is given."""
-        rows = rng.integers(0, len(self), count)
+        chosen = rng.integers(0, len(self), count)
         if newest:
             recent = rng.integers(0, min(newest, len(self)), count // 2)
-            rows[: count // 2] = (self.total - 1 - recent) % self.capacity
-        return {name: column[rows] for name, column in self.columns.items()}
+            chosen[: count // 2] = (self.total - 1 - recent) % self.capacity
+        drawn = self.rows[chosen]
+        return {name: drawn[:, place] for name, place in self._places.items()}
 
     def state(self) -> dict[str, Any]:
-        """What is needed to go on: the filled rows, as tensors, and the count."""
+        """What is needed to go on: the filled rows, as a tensor, and the count."""
         import torch
 
-        rows = len(self)
-        return {"total": self.total, "columns": {n: torch.from_numpy(c[:rows].copy()) for n, c in self.columns.items()}}
+        return {"total": self.total, "rows": torch.from_numpy(self.rows[: len(self)].copy())}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`."""
         self.total = int(state["total"])
-        for name, rows in state["columns"].items():
-            self.columns[name][: len(rows)] = rows.numpy()
+        self.rows[: len(state["rows"])] = state["rows"].numpy()
