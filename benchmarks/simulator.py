@@ -22,7 +22,7 @@ import numpy as np
 import simpy
 
 from hybrid_scheduler.cluster.state import DRAINED
-from hybrid_scheduler.engine.race import compiled_policy, simulation_for
+from hybrid_scheduler.engine.contestant import compiled_policy, simulation_for
 from hybrid_scheduler.model import FloatArray, TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics

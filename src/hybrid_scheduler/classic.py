@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.cluster.state import DECIDE
-from hybrid_scheduler.engine.race import Race, simulation_for
+from hybrid_scheduler.engine.contestant import simulation_for
+from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.learning.features import FEATURE_NAMES, feature_columns
 from hybrid_scheduler.metrics.base import Value
 from hybrid_scheduler.metrics.registry import summarise

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from hybrid_scheduler.cluster.simulation import Simulation
 from hybrid_scheduler.cluster.state import DECIDE, DONE, DRAINED, OUTCOMES, WAITING
-from hybrid_scheduler.engine.race import Race, compiled_policy, simulation_for
+from hybrid_scheduler.engine.contestant import compiled_policy, simulation_for
+from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import Outcome, TaskBatch
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.schedulers.base import Scheduler

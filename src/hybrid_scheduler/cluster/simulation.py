@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numba as nb
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.collect import collect
 from hybrid_scheduler.cluster.disturb import disturb
-from hybrid_scheduler.cluster.heap import pop
+from hybrid_scheduler.cluster.forgetting import forget
+from hybrid_scheduler.cluster.heap import pop, push
 from hybrid_scheduler.cluster.loop import run, true_times
 from hybrid_scheduler.cluster.state import (
     ANSWER,
@@ -22,6 +24,7 @@ from hybrid_scheduler.cluster.state import (
     DISTURB,
     DISTURBANCE,
     DONE,
+    DOOMED,
     EDGE,
     EDGES,
     FAILED,
@@ -33,6 +36,7 @@ from hybrid_scheduler.cluster.state import (
     NOW,
     PART,
     PLACED,
+    READY,
     SEES_ESTIMATES,
     SEES_QUEUES,
     SEES_TRUTH,
@@ -147,6 +151,39 @@ class Simulation:
         state.counters[TASKS] = base + n
         self.state = state
 
+    def depend(self, position: int, parents: Sequence[int]) -> None:
+        """Let the task added last, at `position`, wait for earlier tasks by their positions, before it is looked at."""
+        state, edges = self.state, int(self.state.counters[EDGES])
+        state = state._replace(
+            edges=_room(state.edges, edges + len(parents)), ready=_room(state.ready, int(state.counters[TASKS]))
+        )
+        task = state.tasks[position]
+        unsettled = [p for p in parents if state.tasks[p]["status"] not in (PLACED, FAILED)]
+        task["parents"], task["waiting"] = len(parents), len(unsettled)
+        children = np.full(len(parents), position)
+        _link(state.tasks, state.edges, edges, np.array(parents, dtype=np.int64), children)
+        state.counters[EDGES] = edges + len(parents)
+        for settled in state.tasks[[p for p in parents if p not in unsettled]]:
+            task["due"] = max(task["due"], settled["finish"])
+            if settled["status"] == FAILED:
+                task["status"] = DOOMED
+        if parents and not unsettled:
+            state.counters[READY] = push(state.ready, state.counters[READY], task["due"], task["id"], position)
+        self.state = state
+
+    def finished(self, until: float) -> NDArray[np.bool_]:
+        """For every task, whether it has finished (or failed) by then."""
+        tasks = self.state.tasks[: self.state.counters[TASKS]]
+        settled = (tasks["status"] == PLACED) | (tasks["status"] == FAILED)
+        return np.asarray(settled & (tasks["finish"] <= until))
+
+    def forget(self, count: int, now: float) -> None:
+        """Drop the first `count` tasks, all finished by `now` and taken; positions shift down by as many.
+
+        Call it between runs, with the `until` of the last one as `now`.
+        """
+        self.state = forget(self.state, count, now)
+
     def run(
         self,
         policy: Any | None,
@@ -207,11 +244,16 @@ class Simulation:
         if self._sees == SEES_ESTIMATES:
             times = state.nominal[task].copy()
         elif self._sees == SEES_TRUTH:
-            times, free = np.empty_like(state.scratch), state.free.copy()
-            true_times(state.realised, state.lanes, task, times)
+            times, free = self.truth(task)
         return ClusterView(
             self.decisions - 1, self.now, state.devices.copy(), state.facts.copy(), self.cluster.names, times, free
         )
+
+    def truth(self, position: int) -> tuple[FloatArray, FloatArray]:
+        """What nobody but the simulator knows: a task's real times at the present speeds, and when devices are free."""
+        times = np.empty_like(self.state.scratch)
+        true_times(self.state.realised, self.state.lanes, position, times)
+        return times, self.state.free.copy()
 
     def answer(self, decision: Decision) -> None:
         """Hand in the decision for the current task; the next `run` carries it out."""

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-from hybrid_scheduler.cluster.simulation import NO_LIMIT, Simulation
-from hybrid_scheduler.cluster.state import (
-    DECIDE,
-    DRAINED,
-    OUTCOMES,
-    SEES_ESTIMATES,
-    SEES_QUEUES,
-    SEES_TRUTH,
-)
-from hybrid_scheduler.model.errors import IllegalDecisionError, InvalidInputError
-from hybrid_scheduler.model.label import LabelBatch
+from hybrid_scheduler.cluster.simulation import NO_LIMIT
+from hybrid_scheduler.cluster.state import DRAINED
+from hybrid_scheduler.engine.contestant import Contestant
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import Task, TaskBatch
-from hybrid_scheduler.model.view import KERNEL_SIGNATURE
 from hybrid_scheduler.physics.bounds import LowerBound, lower_bound
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.labels import label_tasks
@@ -31,24 +23,6 @@ from hybrid_scheduler.schedulers.base import Scheduler
 
 PROGRESS_STEP = 65_536
 """Decisions between two reports of progress."""
-
-
-@cache
-def compiled_policy(kernel: Callable[..., int]) -> Any:
-    """A kernel as a typed function pointer: the loop compiled for one such argument serves them all."""
-    return nb.cfunc(KERNEL_SIGNATURE, cache=True)(kernel.py_func)  # type: ignore[attr-defined]
-
-
-def simulation_for(
-    scheduler: Scheduler, cluster: ClusterSpec, physics: Physics, *, isolated: bool = False
-) -> Simulation:
-    """A node for this scheduler that shows it what it may see and no more."""
-    sees = SEES_QUEUES
-    if scheduler.knows_truth:
-        sees = SEES_TRUTH
-    elif scheduler.uses_estimates:
-        sees = SEES_ESTIMATES
-    return Simulation(cluster, physics, sees=sees, isolated=isolated, observing=scheduler.observes)
 
 
 class Race:
@@ -103,31 +77,27 @@ class Race:
         Raises:
             IllegalDecisionError: The scheduler decided something the node cannot carry out.
         """
-        sim = simulation_for(scheduler, self.cluster, self.physics, isolated=self.isolated)
+        contestant = Contestant(scheduler, self.cluster, self.physics, isolated=self.isolated, compiled=compiled)
+        sim = contestant.sim
         sim.add(self.tasks, self._nominal, self._realised)
-        kernel = scheduler.active_kernel() if compiled else None
-        policy = None if kernel is None else compiled_policy(kernel)
-        reported = 0
         while True:
-            limit = NO_LIMIT if progress is None else reported + PROGRESS_STEP
-            try:
-                reason = sim.run(policy, scheduler.kernel_state(), limit=limit)
-            except IllegalDecisionError as error:
-                raise IllegalDecisionError(f"{type(scheduler).__name__}: {error}") from error
-            if reason == DECIDE:
-                sim.answer(scheduler.decide(self._shown(scheduler, sim.current), sim.view()))
-            elif reason == OUTCOMES:
-                self._deliver(sim, scheduler, sim.now)
-            elif reason == DRAINED:
+            limit = NO_LIMIT if progress is None else sim.decisions + PROGRESS_STEP
+            reason = contestant.run(self, limit=limit)
+            if progress is not None:
+                progress(sim.decisions)
+            if reason == DRAINED:
                 break
-            if progress is not None and sim.decisions >= limit:
-                reported = sim.decisions
-                progress(reported)
-        if scheduler.observes:
-            self._deliver(sim, scheduler, np.inf)
-        if progress is not None:
-            progress(sim.decisions)
+        contestant.deliver(self, np.inf)
         return sim.outcomes()
+
+    def task(self, position: int) -> Task:
+        """One of the tasks."""
+        found: Task = self.tasks[position]
+        return found
+
+    def label(self, position: int) -> Label:
+        """The oracle's label of one of the tasks."""
+        return self._labels.row(position)
 
     def counted(self, outcomes: OutcomeBatch) -> OutcomeBatch:
         """The outcomes that statistics cover: all but those of the warm-up."""
@@ -163,19 +133,6 @@ class Race:
         counts = np.bincount(position[children[inside]], minlength=int(keep.sum()))
         start = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         return start, position[self.tasks.parents[inside]].astype(np.int64)
-
-    def _shown(self, scheduler: Scheduler, position: int) -> Task:
-        """A task as this scheduler may see it."""
-        task: Task = self.tasks[position]
-        return task if scheduler.uses_estimates or scheduler.knows_truth else task.without_estimate()
-
-    def _deliver(self, sim: Simulation, scheduler: Scheduler, until: float) -> None:
-        """Hand over what has finished by now, in order of finish: the oracle's label first, then the outcome."""
-        finished = sim.take_outcomes(until)
-        for position, outcome in zip(finished, sim.outcomes(finished), strict=True):
-            if scheduler.wants_labels and not outcome.failed:
-                scheduler.teach(self._labels.row(int(position)))
-            scheduler.observe(outcome)
 
     @cached_property
     def _labels(self) -> LabelBatch:

@@ -39,6 +39,8 @@ STEPS_HARD = 10
 RECENT = 500
 """Outcomes after a surprise that get half of the attention."""
 BIAS_RATE, BIAS_RATE_SURPRISED = 0.02, 0.5
+REWARD_RATE = 0.01
+"""Of the running mean of rewards, which is for people to see."""
 FINAL_RATE = 0.2
 """Share of the learning rate that is left at the end of training and after it."""
 FINAL_EXPLORATION = 0.1
@@ -121,6 +123,21 @@ class Agent:
         parts = take(action, value, self.memory, devices, view.facts, ranked, seconds, completion, out)
         return Decision(tuple(Part(int(d), float(share), float(expected)) for d, share, expected in out[:parts]))
 
+    def explain(self, task: Task, view: ClusterView) -> tuple[str, FloatArray]:
+        """Why the best action is the best, and the seconds expected on every device."""
+        layout = self.layout
+        x, seconds, completion = np.empty(layout.inputs), np.empty(layout.devices), np.empty(layout.devices)
+        ranked, out = np.empty(layout.devices, dtype=np.int64), np.zeros((2, 3))
+        response, energy, value = (np.empty(layout.actions) for _ in range(3))
+        row = task_row(task)
+        evaluate(
+            row, view.devices, view.facts, self.memory, x, seconds, completion, ranked, response, energy, value, out
+        )
+        best = int(np.argmax(value))
+        cheapest = int(np.argmin(self.memory[TIME_WEIGHT] * response + self.memory[ENERGY_WEIGHT] * energy))
+        ahead = "also the cheapest at once" if best == cheapest else "dearer at once, cheaper for the tasks to come"
+        return f"Highest learned value {value[best]:.3g} of {layout.actions} actions; {ahead}.", seconds
+
     @property
     def exploration(self) -> float:
         """The present share of exploring decisions."""
@@ -170,6 +187,8 @@ class Agent:
         self.seen += 1
         self.usual.average(outcome.response_time, outcome.energy)
         self._weigh()
+        paid = self.memory[TIME_WEIGHT] * outcome.response_time + self.memory[ENERGY_WEIGHT] * outcome.energy
+        self.usual.reward += REWARD_RATE * (-float(paid) - self.usual.reward)
         raw, parts = self.flight.raw[slot], [p for p in outcome.parts if not p.lost]
         wholes = [(p.end - p.start) / (p.share * (self.stretch if len(parts) == 2 else 1.0)) for p in parts]
         if not self.usual.known:

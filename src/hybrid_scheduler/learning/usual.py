@@ -20,6 +20,7 @@ class Usual:
 
     def __init__(self) -> None:
         self.response, self.energy, self.count = 1.0, 1.0, 0
+        self.reward = -1.0
         self.known = False
         self._raw: list[FloatArray] = []
         self._log_seconds: list[float] = []

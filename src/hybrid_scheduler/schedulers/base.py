@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,19 @@ kernel: Callable[[Callable[..., Any]], Kernel] = nb.njit(KERNEL_SIGNATURE, cache
 """Decorator of a compiled policy: ``(number, now, task, devices, times, free, facts, state, out) -> parts``."""
 
 NO_STATE = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a scheduler decides as it does.
+
+    Attributes:
+        reason: In a sentence.
+        seconds: What it expects the whole task to take on every device; None when it has no idea of times.
+    """
+
+    reason: str
+    seconds: FloatArray | None = None
 
 
 class Scheduler(ABC):
@@ -49,6 +63,10 @@ class Scheduler(ABC):
         Changes nothing that a second call with the same arguments could notice, except the scheduler's own random
         generator. Never names a device that is down (`view.available`).
         """
+
+    def explain(self, task: Task, view: ClusterView) -> Explanation:
+        """Say why `decide` would decide as it does; changes nothing. By default: what the scheduler is."""
+        return Explanation(self.summary())
 
     def observe(self, outcome: Outcome) -> None:  # noqa: B027  (learning is optional)
         """Learn from a task that has finished. Called in order of finish, before the next decision."""
@@ -130,6 +148,10 @@ class Learner(Scheduler):
         Raises:
             InvalidInputError: The file is missing, damaged, not such a model, of another version or for another node.
         """
+
+    def figures(self) -> dict[str, float | None]:
+        """How the learning goes, in the learner's own figures; None for one that is not known yet."""
+        return {}
 
     def check_devices(self, count: int) -> None:
         """Refuse a node for which what was learned is of no use.

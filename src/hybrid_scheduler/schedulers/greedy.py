@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.model.view import CPU, GPU, NODE, TASK_INTENSITY
-from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
+from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.model.view import CPU, GPU, NODE, TASK_INTENSITY, ClusterView
+from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
 from hybrid_scheduler.schedulers.choose import ANY_NODE, least_loaded, shared
 
 
@@ -18,3 +19,7 @@ class Greedy(CompiledScheduler):
     """Gives the GPU a share equal to the task's compute intensity, on the least-loaded GPU."""
 
     kernel = _policy
+
+    def explain(self, task: Task, view: ClusterView) -> Explanation:
+        """The one fact it goes by."""
+        return Explanation(f"Compute intensity {task.compute_intensity:g} is the GPU's share; least-loaded GPU.")

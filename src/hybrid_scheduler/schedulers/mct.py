@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, FIXED, GPU, KIND, MEMORY, SHARED, TASK_MEMORY
-from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
+from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, FIXED, GPU, KIND, MEMORY, SHARED, TASK_MEMORY, ClusterView
+from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
 from hybrid_scheduler.schedulers.choose import whole
 
 
@@ -36,3 +37,7 @@ class MinimumCompletionTime(CompiledScheduler):
 
     uses_estimates = True
     kernel = _policy
+
+    def explain(self, task: Task, view: ClusterView) -> Explanation:
+        """The times it goes by."""
+        return Explanation("Where backlog plus estimated time is least.", view.times.sum(axis=0))

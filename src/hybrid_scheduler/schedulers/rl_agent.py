@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.view import GPU, KIND, ClusterView
-from hybrid_scheduler.schedulers.base import Kernel, RaceLearner, kernel
+from hybrid_scheduler.schedulers.base import Explanation, Kernel, RaceLearner, kernel
 
 LOG_EVERY = 100
 """Gradient steps between two entries in the TensorBoard log."""
@@ -84,6 +85,21 @@ class DQNScheduler(RaceLearner):
     def decide(self, task: Task, view: ClusterView) -> Decision:
         """Take the action of the highest value, or explore."""
         return self._meet(view).decide(task, view, self.learning)
+
+    def explain(self, task: Task, view: ClusterView) -> Explanation:
+        """The times its second head expects."""
+        return Explanation(*self._meet(view).explain(task, view))
+
+    def figures(self) -> dict[str, float | None]:
+        """Loss of the last step, exploration, mean reward lately."""
+        if self._agent is None:
+            return {}
+        loss = self._agent.deep.loss
+        return {
+            "loss": None if isnan(loss) else loss,
+            "epsilon": self._agent.exploration,
+            "reward": self._agent.usual.reward,
+        }
 
     def observe(self, outcome: Outcome) -> None:
         """Learn from a finished task."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.model.view import CPU, GPU, NODE
-from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
+from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.model.view import CPU, GPU, NODE, ClusterView
+from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
 from hybrid_scheduler.schedulers.choose import ANY_NODE, in_turn, least_loaded, shared
 
 
@@ -20,3 +21,8 @@ class RoundRobin(CompiledScheduler):
     """Takes turns: every other task half on a GPU (GPUs in turn), the rest whole on the CPU."""
 
     kernel = _policy
+
+    def explain(self, task: Task, view: ClusterView) -> Explanation:
+        """The one fact it goes by."""
+        turn = "the CPU's turn" if view.number % 2 else "a GPU's turn, half of the task"
+        return Explanation(f"Decision number {view.number}: {turn}.")

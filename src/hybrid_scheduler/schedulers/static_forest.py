@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from hybrid_scheduler.learning.choosing import CONGESTION, ENERGY_WEIGHT, SEED, TABLE, USE_QUEUES, choose, remember
-from hybrid_scheduler.learning.features import feature_matrix
+from hybrid_scheduler.learning.features import FEATURES, feature_matrix, write_features
 from hybrid_scheduler.learning.forest import ForestSettings
 from hybrid_scheduler.learning.forest_file import Arrays, read_archive, write_archive
 from hybrid_scheduler.learning.times import ModelVersion, TimeModel, log_seconds, score
@@ -19,7 +19,7 @@ from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.view import ClusterView
-from hybrid_scheduler.schedulers.base import CompiledScheduler, LabelLearner, kernel
+from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, LabelLearner, kernel
 
 VERSIONS: Final = 200
 """Versions remembered."""
@@ -99,6 +99,29 @@ class StaticForest(CompiledScheduler, LabelLearner):
         """
         self.check_devices(len(view.devices))
         return super().decide(task, view)
+
+    def explain(self, task: Task, view: ClusterView) -> Explanation:
+        """The times the forest predicts."""
+        if self.model is None:
+            return Explanation("Nothing learned yet: devices are tried in turn.")
+        x = np.empty((1, FEATURES))
+        write_features(task.size, task.compute_intensity, task.memory_required, x[0])
+        aim = f"energy counts {self.energy_weight:.0%}" if self.energy_weight else "time alone counts"
+        return Explanation(
+            f"Least predicted cost over devices and shares, queues in view; {aim}.", np.exp(self.model.predict(x)[0])
+        )
+
+    def figures(self) -> dict[str, float | None]:
+        """Of the newest version of the forest."""
+        if not self.versions:
+            return {}
+        newest = self.versions[-1]
+        known = {"r2": newest.r2, "mae": newest.mae}
+        return {
+            "version": float(newest.number),
+            "rows": float(newest.rows),
+            **{name: None if np.isnan(figure) else float(figure) for name, figure in known.items()},
+        }
 
     def fit(self, labels: LabelBatch) -> None:
         """Train from scratch on labelled tasks."""

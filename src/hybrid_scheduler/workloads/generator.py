@@ -143,6 +143,10 @@ class WorkloadGenerator:
         )
         return _tasks(Synthesis(spec, self.seed), num_tasks)
 
+    def synthesis(self, preset: str | Preset) -> Synthesis:
+        """The endless drawing of a preset at one task per second, to be taken in blocks."""
+        return Synthesis(WorkloadSpec(find_preset(preset), None, 1.0, None, None, None, 0.0, 1), self.seed)
+
     @property
     def workload(self) -> TaskBatch:
         """The workload generated or loaded last."""
