@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hybrid_scheduler.cli import options
+from hybrid_scheduler.schedulers.the_six import THE_SIX
 
 if TYPE_CHECKING:
+    from hybrid_scheduler.cli.kept_run import KeptRun
     from hybrid_scheduler.config import Config
     from hybrid_scheduler.schedulers.base import Scheduler
-
-THE_SIX = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
-"""Who races when nobody is named."""
 
 Names = Annotated[
     str | None,
@@ -66,6 +65,7 @@ Model = Annotated[
     list[Path] | None,
     typer.Option(metavar="FILE", help="A learner's saved model; may be given for each.", show_default=False),
 ]
+Store = Annotated[bool, typer.Option("--store", help="Keep the run in the store (see hms db).")]
 
 
 def compare(
@@ -90,6 +90,7 @@ def compare(
     energy_weight: EnergyWeight = None,
     train_tasks: TrainTasks = None,
     model: Model = None,
+    store: Store = False,
     seed: options.Seed = None,
     json: options.Json = None,
     config: options.Config = None,
@@ -126,16 +127,25 @@ def compare(
         stream = synthetic_stream(asked, settings, run_seed, node, pricing)
     world = physics.build(pricing)
     comparison = Comparison(stream.tasks, contestants, node, world, run_seed, isolated, warmup, stream.source)
+    kept = _kept_run() if store else None
     start = Start(tuple(model or ()), train_tasks, stream.more)
     with progress_bar(list(contestants), len(stream.tasks)) as progress:
         learning = prepare(contestants, start, node, world, seed=run_seed, isolated=isolated, progress=progress)
-        result = comparison.run(progress)
+        result = comparison.run(progress, None if kept is None else kept.take)
     for remark in (*stream.notes, *absent, *learning):
         note(remark)
     if json is not None:
         write_json(json, result.to_json())
     if json != STANDARD_OUTPUT:
         show(result)
+    if kept is not None:  # last: whatever becomes of the store, the result has been shown
+        note(f"kept as {kept.save(result)}")
+
+
+def _kept_run() -> KeptRun:
+    from hybrid_scheduler.cli.kept_run import KeptRun  # the store's libraries are slow to load, and optional
+
+    return KeptRun()
 
 
 def _contestants(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybrid_scheduler.cli import options
-from hybrid_scheduler.cli.compare import THE_SIX
+from hybrid_scheduler.schedulers.the_six import THE_SIX
 
 if TYPE_CHECKING:
     from hybrid_scheduler.engine.compare import ComparisonResult
@@ -110,8 +110,9 @@ def pipeline(
 
 def _draw(result: ComparisonResult, files: Artefacts) -> None:
     """Bars of the figures people ask for first."""
-    from hybrid_scheduler.experiments.plots import draw_bars
     from hybrid_scheduler.experiments.statistics import estimate
+    from hybrid_scheduler.reports.plots.bars import bars
+    from hybrid_scheduler.reports.plots.style import save
 
     files.plots.mkdir(parents=True, exist_ok=True)
     wanted = {
@@ -123,4 +124,4 @@ def _draw(result: ComparisonResult, files: Artefacts) -> None:
     for metric, (title, unit) in wanted.items():
         figures = {name: each.metrics[metric] for name, each in result.schedulers.items()}
         known = {name: estimate([value]) for name, value in figures.items() if isinstance(value, float)}
-        draw_bars(files.plots / f"{metric}.png", title, unit, known)
+        save(bars(title, unit, known), files.plots / f"{metric}.png")

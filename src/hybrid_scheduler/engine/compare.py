@@ -143,24 +143,7 @@ class Comparison:
 
     def cluster_facts(self) -> dict[str, object]:
         """The devices and their physics, in the words of `config.yaml`; null is an unlimited memory."""
-        physics = self.physics
-        devices = [asdict(device) for device in self.cluster.devices]
-        for device in devices:
-            device.update({key: None for key, value in device.items() if value == math.inf})
-        cost = physics.cost
-        model = {"model": "formula", "speedup": cost.speedup} if isinstance(cost, FormulaCost) else {"model": "table"}
-        return {
-            "devices": devices,
-            "disturbances": [asdict(disturbance) for disturbance in self.cluster.disturbances],
-            "physics": {
-                **model,
-                "split": physics.split,
-                "coexecution_penalty": physics.coexecution_penalty,
-                "cost": physics.pricing,
-                "memory_policy": physics.memory_policy,
-                "noise": physics.noise,
-            },
-        }
+        return node_facts(self.cluster, self.physics)
 
     def _race(self, tasks: TaskBatch, warmup: int) -> Race:
         return Race(tasks, self.cluster, self.physics, seed=self.seed, isolated=self.isolated, warmup=warmup)
@@ -172,6 +155,27 @@ class Comparison:
             outcomes = race.run(scheduler.clone(), progress=lambda _: None)
             summarise(race.counted(outcomes))
             race.lower_bound(outcomes)
+
+
+def node_facts(cluster: ClusterSpec, physics: Physics) -> dict[str, object]:
+    """A node and its physics, in the words of `config.yaml`; null is an unlimited memory."""
+    devices = [asdict(device) for device in cluster.devices]
+    for device in devices:
+        device.update({key: None for key, value in device.items() if value == math.inf})
+    cost = physics.cost
+    model = {"model": "formula", "speedup": cost.speedup} if isinstance(cost, FormulaCost) else {"model": "table"}
+    return {
+        "devices": devices,
+        "disturbances": [asdict(disturbance) for disturbance in cluster.disturbances],
+        "physics": {
+            **model,
+            "split": physics.split,
+            "coexecution_penalty": physics.coexecution_penalty,
+            "cost": physics.pricing,
+            "memory_policy": physics.memory_policy,
+            "noise": physics.noise,
+        },
+    }
 
 
 def _learned(scheduler: Scheduler) -> dict[str, int]:

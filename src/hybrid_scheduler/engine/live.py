@@ -62,6 +62,7 @@ class Verdict:
         wait: How long it would really wait for every device.
         best_response: The least response time possible at this moment (the oracle's search).
         projected: What will come of the decision if nothing disturbs it.
+        memory: Megabytes the task needs.
     """
 
     decision: Decision
@@ -70,6 +71,7 @@ class Verdict:
     wait: FloatArray
     best_response: float
     projected: Outcome
+    memory: float
 
 
 class LiveRace:
@@ -206,7 +208,7 @@ class LiveRace:
         contestant.run(self, until=self.now)
         projected = sim.outcomes(np.array([position]))[0]
         wait = np.maximum(free - self.now, 0.0)
-        return Verdict(decision, explanation, truth.sum(axis=0), wait, best, projected)
+        return Verdict(decision, explanation, truth.sum(axis=0), wait, best, projected, task.memory_required)
 
     def _best_response(self, view: ClusterView, truth: FloatArray, free: FloatArray, memory: float) -> float:
         out = np.zeros((2, 3))

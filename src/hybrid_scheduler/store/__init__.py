@@ -1,0 +1,44 @@
+"""The store: runs, tasks, results, labels and model versions, on SQLite or PostgreSQL.
+
+>>> from hybrid_scheduler.store import open_store
+>>> store = await open_store("sqlite+aiosqlite:///data/hybrid_scheduler.db")  # doctest: +SKIP
+"""
+
+from hybrid_scheduler.store.errors import StoreError, StoreUnavailableError
+from hybrid_scheduler.store.opening import create_store, open_store, upgrade_store
+from hybrid_scheduler.store.outcomes import result_row, task_row, training_row
+from hybrid_scheduler.store.rows import (
+    Batch,
+    ComparedTask,
+    Counts,
+    ModelVersionRow,
+    PartRow,
+    ResultRow,
+    RunRow,
+    SubmittedTask,
+    TaskRow,
+    TrainingRow,
+)
+from hybrid_scheduler.store.store import Store
+
+__all__ = [
+    "Batch",
+    "ComparedTask",
+    "Counts",
+    "ModelVersionRow",
+    "PartRow",
+    "ResultRow",
+    "RunRow",
+    "Store",
+    "StoreError",
+    "StoreUnavailableError",
+    "SubmittedTask",
+    "TaskRow",
+    "TrainingRow",
+    "create_store",
+    "open_store",
+    "result_row",
+    "task_row",
+    "training_row",
+    "upgrade_store",
+]

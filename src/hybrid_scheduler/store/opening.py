@@ -1,0 +1,83 @@
+"""Opening, making and upgrading a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from hybrid_scheduler.store.address import read_address
+from hybrid_scheduler.store.connect import Database
+from hybrid_scheduler.store.errors import StoreError
+from hybrid_scheduler.store.schema import check_schema, found_revision, migrate, needed_revision
+from hybrid_scheduler.store.store import Store
+
+
+async def open_store(url: str, *, create: bool = True) -> Store:
+    """Open the store at an SQLAlchemy URL.
+
+    Args:
+        url: `sqlite+aiosqlite:///FILE` or `postgresql+asyncpg://USER:PASSWORD@HOST:PORT/DATABASE`.
+        create: Make folder, file and tables where there are none. An older schema is never changed here.
+
+    Raises:
+        InvalidInputError: The URL is not one of a database we can use.
+        StoreError: There is no store, or its schema is not the one this version needs.
+        StoreUnavailableError: The database does not answer.
+    """
+    async with _connected(url, create) as database:
+        if create and await found_revision(database) is None:
+            await migrate(database)
+        await check_schema(database)
+    return Store(database)
+
+
+async def create_store(url: str) -> bool:
+    """Make a store where there is none; False: there was one already, and it fits this version."""
+    async with _connected(url, create=True) as database:
+        missing = await found_revision(database) is None
+        await database.close()
+    await (await open_store(url)).close()
+    return missing
+
+
+async def upgrade_store(url: str) -> tuple[str, str]:
+    """Bring the schema of a store to the one this version needs; gives the revisions before and after."""
+    async with _connected(url, create=False) as database:
+        found = await found_revision(database)
+        if found is None:
+            await check_schema(database)
+        await migrate(database)
+        await database.close()
+    return str(found), needed_revision()
+
+
+@asynccontextmanager
+async def _connected(url: str, create: bool) -> AsyncIterator[Database]:
+    """The database at a URL; closed when something goes wrong, otherwise left to the caller."""
+    address = read_address(url)
+    if address.file is not None:
+        _find_file(address.file, create)
+    database = Database(address)
+    try:
+        yield database
+    except BaseException:
+        await database.close()
+        raise
+
+
+def _find_file(file: Path, create: bool) -> None:
+    """SQLite takes an empty file for an empty database; ours is made here and nowhere else."""
+    if file.exists():
+        # Asked, not tried: closing a database's file behind SQLite's back would drop the locks of this process.
+        if not (file.is_file() and os.access(file, os.R_OK | os.W_OK)):
+            raise StoreError(f"the store {file} is not a file that can be read and written; choose another or allow it")
+        return
+    if not create:
+        raise StoreError(f"there is no store in {file}; 'hms db create' makes one")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    except OSError as error:
+        raise StoreError(f"the store {file} cannot be made: {error.strerror or error}") from error

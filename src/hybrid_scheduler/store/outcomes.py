@@ -1,0 +1,59 @@
+"""From the model's shapes to rows: nothing is recomputed here, an outcome knows its own figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hybrid_scheduler.model.label import Label
+from hybrid_scheduler.model.outcome import Outcome
+from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.store.rows import PartRow, ResultRow, TaskRow, TrainingRow
+
+
+def task_row(task: Task, run_id: int, task_id: int, dependencies: Sequence[int] = ()) -> TaskRow:
+    """A task under its stored id; `dependencies` are stored ids too."""
+    return TaskRow(
+        task_id,
+        run_id,
+        float(task.size),
+        float(task.compute_intensity),
+        float(task.memory_required),
+        float(task.arrival_time),
+        tuple(dependencies),
+    )
+
+
+def result_row(outcome: Outcome, scheduler_name: str, task_id: int) -> ResultRow:
+    """What came of a task under one scheduler."""
+    return ResultRow(
+        task_id,
+        scheduler_name,
+        float(outcome.gpu_fraction),
+        outcome.gpu_id,
+        outcome.actual_time,
+        outcome.wait_time,
+        outcome.response_time,
+        outcome.finish_time,
+        outcome.energy,
+        outcome.cost,
+        outcome.failed,
+        tuple(
+            PartRow(p.device, p.share, p.start, p.end, p.expected if math.isfinite(p.expected) else None, p.lost)
+            for p in outcome.parts
+        ),
+    )
+
+
+def training_row(label: Label, task_id: int, devices: Sequence[str]) -> TrainingRow:
+    """The oracle's label; `devices` are the names in the order of `label.seconds`."""
+    task, seconds = label.task, label.seconds.tolist()
+    return TrainingRow(
+        task_id,
+        float(task.size),
+        float(task.compute_intensity),
+        float(task.memory_required),
+        label.gpu_fraction,
+        label.optimal_seconds,
+        {name: value if math.isfinite(value) else None for name, value in zip(devices, seconds, strict=True)},
+    )

@@ -1,0 +1,145 @@
+"""What is read from the store: pages, newest first. Every function runs inside one `Database.reading` transaction."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Row, Select, Table, func, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hybrid_scheduler.store.rows import (
+    ComparedTask,
+    Counts,
+    ModelVersionRow,
+    PartRow,
+    ResultRow,
+    RunRow,
+    SubmittedTask,
+    TaskRow,
+    TrainingRow,
+)
+from hybrid_scheduler.store.runs import run_row
+from hybrid_scheduler.store.tables import (
+    EXPORTED,
+    model_versions,
+    runs,
+    scheduler_results,
+    submitted_tasks,
+    tasks,
+    training_data,
+)
+
+TASK_COLUMNS = len(TaskRow._fields)
+
+
+async def compared_tasks(
+    connection: AsyncConnection, limit: int, before: int | None, scheduler: str | None
+) -> list[ComparedTask]:
+    """Tasks with their results; with `scheduler` those it has a result of, and that one alone.
+
+    One statement, so that a task and its results are of one moment.
+    """
+    results = scheduler_results.c
+    if scheduler is None:
+        page = _page(select(tasks), tasks, limit, before).subquery()
+        columns = [page.c[name] for name in TaskRow._fields]
+        query = select(*columns, *_result_columns()).join_from(
+            page, scheduler_results, page.c.task_id == results.task_id
+        )
+        query = query.order_by(page.c.task_id.desc(), results.id)
+    else:
+        query = select(*tasks.c, *_result_columns()).join_from(tasks, scheduler_results)
+        query = query.where(results.scheduler_name == scheduler).order_by(results.task_id.desc()).limit(limit)
+        if before is not None:
+            query = query.where(results.task_id < before)
+    rows = (await connection.execute(query)).all()
+    return [_compared(list(group)) for _, group in groupby(rows, key=lambda row: row[0])]
+
+
+async def labels(connection: AsyncConnection, limit: int, before: int | None) -> list[TrainingRow]:
+    """Labelled tasks."""
+    rows = await connection.execute(_page(select(training_data), training_data, limit, before))
+    return [TrainingRow._make(row) for row in rows]
+
+
+async def run_list(connection: AsyncConnection, limit: int, before: int | None, kind: str | None) -> list[RunRow]:
+    """Runs, of one kind or all."""
+    query = _page(select(runs), runs, limit, before)
+    if kind is not None:
+        query = query.where(runs.c.kind == kind)
+    return [run_row(row) for row in await connection.execute(query)]
+
+
+async def one_run(connection: AsyncConnection, run_id: int) -> RunRow | None:
+    """One run, if it is there."""
+    found = (await connection.execute(select(runs).where(runs.c.id == run_id))).one_or_none()
+    return None if found is None else run_row(found)
+
+
+async def versions(
+    connection: AsyncConnection, limit: int, scheduler: str | None, before: int | None
+) -> list[ModelVersionRow]:
+    """Saved states of learners, of one or all."""
+    query = _page(select(model_versions), model_versions, limit, before)
+    if scheduler is not None:
+        query = query.where(model_versions.c.scheduler_name == scheduler)
+    return [ModelVersionRow._make(row) for row in await connection.execute(query)]
+
+
+async def submitted(connection: AsyncConnection) -> list[SubmittedTask]:
+    """Accepted tasks without results, the oldest first: the order in which they are to be done."""
+    rows = await connection.execute(select(submitted_tasks).order_by(submitted_tasks.c.task_id))
+    return [SubmittedTask._make(row)._replace(dependencies=tuple(row.dependencies)) for row in rows]
+
+
+async def quick_counts(connection: AsyncConnection) -> Counts:
+    """Counts from the small tables; runs count their own tasks, so the long ones are not touched."""
+    stored = func.coalesce(func.sum(runs.c.tasks), 0)
+    (run_count, task_count, last_run), last_task = (
+        (await connection.execute(select(func.count(), stored, func.max(runs.c.id)).select_from(runs))).one(),
+        (await connection.execute(select(func.max(tasks.c.task_id)))).scalar_one(),
+    )
+    waiting, learned = [
+        (await connection.execute(select(func.count()).select_from(table))).scalar_one()
+        for table in (submitted_tasks, model_versions)
+    ]
+    return Counts(run_count, int(task_count), waiting, learned, last_run, last_task)
+
+
+async def exact_counts(connection: AsyncConnection) -> dict[str, int]:
+    """Rows of every table, counted one by one: seconds for a long history."""
+    return {
+        table.name: (await connection.execute(select(func.count()).select_from(table))).scalar_one()
+        for table in EXPORTED
+    }
+
+
+async def size_in_database(connection: AsyncConnection) -> int:
+    """Bytes the database takes, from PostgreSQL itself."""
+    return int((await connection.execute(text("SELECT pg_database_size(current_database())"))).scalar_one())
+
+
+def _page(query: Select[Any], table: Table, limit: int, before: int | None) -> Select[Any]:
+    key = next(iter(table.primary_key))
+    query = query.order_by(key.desc()).limit(limit)
+    return query if before is None else query.where(key < before)
+
+
+def _result_columns() -> list[Any]:
+    return [scheduler_results.c[name] for name in ResultRow._fields]
+
+
+def _compared(rows: list[Row[Any]]) -> ComparedTask:
+    task = TaskRow._make(rows[0][:TASK_COLUMNS])
+    return ComparedTask(
+        task._replace(dependencies=tuple(task.dependencies)), tuple(_result(row[TASK_COLUMNS:]) for row in rows)
+    )
+
+
+def _result(values: tuple[Any, ...]) -> ResultRow:
+    parts = (
+        PartRow(part["device"], part["share"], part["start"], part["end"], part["expected"], part["lost"])
+        for part in values[-1]
+    )
+    return ResultRow._make((*values[:-1], tuple(parts)))

@@ -1,0 +1,145 @@
+"""The rows of the store: plain numbers, texts and tuples. Their fields are the columns of the tables, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+
+class RunRow(NamedTuple):
+    """One run.
+
+    Attributes:
+        id: Number of the run; later runs have higher ones.
+        kind: `live`, `compare` or `experiment`.
+        name: E.g. the experiment's; may be empty.
+        seed: Seed of the run.
+        configuration: What was run, as a JSON document.
+        schedulers: Who races.
+        summary: Figures per scheduler; None until they are known.
+        first_task_id: Stored id of the run's task 0.
+        reserved: Ids from `first_task_id` on that belong to this run.
+        last_task_id: Highest of them in use; None when none is.
+        tasks: Tasks stored under this run since the history was last cleared.
+        started: In UTC.
+        ended: In UTC; None while it runs.
+        status: `running`, `finished`, `interrupted` or `failed`.
+    """
+
+    id: int
+    kind: str
+    name: str
+    seed: int
+    configuration: dict[str, Any]
+    schedulers: tuple[str, ...]
+    summary: dict[str, Any] | None
+    first_task_id: int
+    reserved: int
+    last_task_id: int | None
+    tasks: int
+    started: datetime
+    ended: datetime | None
+    status: str
+
+
+class TaskRow(NamedTuple):
+    """One task; `task_id` and `dependencies` are stored ids, unique over all runs."""
+
+    task_id: int
+    run_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    arrival_time: float
+    dependencies: tuple[int, ...] = ()
+
+
+class PartRow(NamedTuple):
+    """One part of a task as it ran; `expected` is None when the scheduler expected nothing, `lost`: it was in vain."""
+
+    device: str
+    share: float
+    start: float
+    end: float
+    expected: float | None
+    lost: bool = False
+
+
+class ResultRow(NamedTuple):
+    """One task under one scheduler: seconds, joules, dollars; `gpu_id` is None when no GPU took part."""
+
+    task_id: int
+    scheduler_name: str
+    gpu_fraction: float
+    gpu_id: int | None
+    actual_time: float
+    wait_time: float
+    response_time: float
+    finish_time: float
+    energy_consumption: float
+    execution_cost: float
+    failed: bool
+    parts: tuple[PartRow, ...]
+
+
+class TrainingRow(NamedTuple):
+    """The oracle's label of one task; `times` are whole-task seconds by device, None where it cannot run."""
+
+    task_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    optimal_gpu_fraction: float
+    optimal_time: float
+    times: Mapping[str, float | None]
+
+
+class ModelVersionRow(NamedTuple):
+    """One state of a learner that was saved; `r2` and `mae` are None where they are not known."""
+
+    id: int
+    scheduler_name: str
+    created: datetime
+    rows: int
+    r2: float | None
+    mae: float | None
+    path: str
+
+
+class SubmittedTask(NamedTuple):
+    """A user's task that was accepted and whose results are not complete."""
+
+    task_id: int
+    run_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    dependencies: tuple[int, ...]
+    submitted: datetime
+
+
+class Batch(NamedTuple):
+    """What is written at once: tasks, all their results, and labels of (some of) them."""
+
+    tasks: Sequence[TaskRow]
+    results: Sequence[ResultRow]
+    training: Sequence[TrainingRow] = ()
+
+
+class ComparedTask(NamedTuple):
+    """A task and what came of it, one result per scheduler."""
+
+    task: TaskRow
+    results: tuple[ResultRow, ...]
+
+
+class Counts(NamedTuple):
+    """What is in the store, from small tables alone: quick whatever the length of the history."""
+
+    runs: int
+    tasks: int
+    submitted: int
+    model_versions: int
+    last_run_id: int | None
+    last_task_id: int | None

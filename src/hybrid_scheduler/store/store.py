@@ -1,0 +1,298 @@
+"""The store: runs, tasks and what every scheduler made of them, on SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sqlalchemy import insert, select
+
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.store import checks, lease, reading, runs, schema, writing
+from hybrid_scheduler.store.connect import Database
+from hybrid_scheduler.store.export import export_table
+from hybrid_scheduler.store.failures import named_failures
+from hybrid_scheduler.store.rows import (
+    Batch,
+    ComparedTask,
+    Counts,
+    ModelVersionRow,
+    RunRow,
+    SubmittedTask,
+    TrainingRow,
+)
+from hybrid_scheduler.store.tables import id_counter, model_versions
+
+PING_SECONDS = 2.0
+LONGEST_LEASE = 86_400.0
+
+
+class Store:
+    """The store; `open_store` makes one.
+
+    Ownership: whoever opens a store closes it. Rows are copies, theirs who asked for them.
+
+    Atomicity: every method is one transaction, whole or not at all. Several processes may use one store; their writes
+    take turns, readers see what was whole when they asked.
+
+    Threads: a store belongs to the event loop it was opened in. There, any number of tasks may use it at once.
+
+    Errors: `InvalidInputError` for a bad argument, before anything is changed; `StoreUnavailableError` when the
+    database does not answer (`write`, `submit`, `end_run` and the lease may simply be called again: what was done
+    already is not done twice); `StoreError` for everything else.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def address(self) -> str:
+        """Where it is, without the password."""
+        return self._database.address.shown
+
+    @property
+    def backend(self) -> str:
+        """`SQLite` or `PostgreSQL`."""
+        return self._database.address.backend
+
+    async def close(self) -> None:
+        """Close every connection; twice is fine."""
+        await self._database.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def ping(self) -> None:
+        """Ask the database something small.
+
+        Raises:
+            StoreUnavailableError: It does not answer within two seconds.
+        """
+        with named_failures(self.address):
+            async with asyncio.timeout(PING_SECONDS), self._database.reading() as connection:
+                await connection.execute(select(id_counter.c.next_task_id))
+
+    # Runs
+
+    async def begin_run(
+        self,
+        kind: str,
+        *,
+        seed: int,
+        configuration: Mapping[str, Any],
+        schedulers: Sequence[str],
+        name: str = "",
+        reserve: int = 0,
+        started: datetime | None = None,
+    ) -> RunRow:
+        """Add a run that is running, and reserve `reserve` task ids for it alone, from `first_task_id` on.
+
+        Args:
+            kind: `live`, `compare` or `experiment`.
+            seed: Seed of the run.
+            configuration: What is run, as a JSON document.
+            schedulers: Who races.
+            name: E.g. the experiment's.
+            reserve: How many task ids.
+            started: With time zone; now, unless given.
+        """
+        facts = {
+            "kind": checks.check_choice("kind of run", kind, checks.KINDS),
+            "name": checks.check_text("name", name, empty=True),
+            "seed": checks.check_whole("seed", seed),
+            "configuration": checks.check_document("configuration", configuration),
+            "schedulers": [checks.check_text("scheduler", scheduler) for scheduler in schedulers],
+            "started": checks.check_moment("started", started or datetime.now(UTC)),
+        }
+        checks.check_whole("reserve", reserve)
+        async with self._database.writing() as connection:
+            return await runs.begin(connection, facts, reserve)
+
+    async def end_run(self, run_id: int, status: str, summary: Mapping[str, Any] | None = None) -> None:
+        """End a run: `finished`, `interrupted` or `failed`. One that has ended already stays as it is.
+
+        Ids it reserved and did not use are free again when nobody reserved any after it.
+        """
+        checks.check_choice("status", status, checks.ENDINGS)
+        checks.check_whole("run_id", run_id)
+        document = None if summary is None else checks.check_document("summary", summary)
+        async with self._database.writing() as connection:
+            await runs.end(connection, run_id, status, document)
+
+    async def interrupt_live_runs(self) -> list[int]:
+        """End live runs whose process died without a word; for the holder of the lease, before it begins its own."""
+        async with self._database.writing() as connection:
+            return await runs.interrupt_live(connection)
+
+    async def run(self, run_id: int) -> RunRow | None:
+        """One run; None when there is none of this number."""
+        checks.check_whole("run_id", run_id)
+        async with self._database.reading() as connection:
+            return await reading.one_run(connection, run_id)
+
+    async def runs(self, limit: int = 100, before: int | None = None, kind: str | None = None) -> list[RunRow]:
+        """Runs with ids below `before`, newest first."""
+        checks.check_page(limit, before)
+        if kind is not None:
+            checks.check_choice("kind of run", kind, checks.KINDS)
+        async with self._database.reading() as connection:
+            return await reading.run_list(connection, limit, before, kind)
+
+    # Tasks and results
+
+    async def write(self, batch: Batch) -> int:
+        """Store tasks with all their results and labels, and take them off the submitted ones.
+
+        Tasks that are stored already are left as they are, so a batch whose answer got lost may be written again.
+
+        Returns:
+            How many tasks were new.
+        """
+        await asyncio.to_thread(checks.check_batch, batch)
+        async with self._database.writing() as connection:
+            return await writing.write_batch(connection, batch)
+
+    async def submit(self, task: SubmittedTask) -> None:
+        """Keep a user's task until its results are written. Submitted again, it belongs to the later run."""
+        checks.check_submitted(task)
+        async with self._database.writing() as connection:
+            await writing.submit(connection, task)
+
+    async def submitted(self) -> list[SubmittedTask]:
+        """The tasks that were accepted and have no results yet, oldest first."""
+        async with self._database.reading() as connection:
+            return await reading.submitted(connection)
+
+    async def comparative(
+        self, limit: int = 100, before: int | None = None, scheduler: str | None = None
+    ) -> list[ComparedTask]:
+        """Tasks with ids below `before` and the results of all their schedulers, newest first.
+
+        Args:
+            limit: Most tasks to give.
+            before: The lowest id of the page before this one.
+            scheduler: Only tasks that this scheduler has a result of, and only that result.
+        """
+        checks.check_page(limit, before)
+        if scheduler is not None:
+            checks.check_text("scheduler", scheduler)
+        async with self._database.reading() as connection:
+            return await reading.compared_tasks(connection, limit, before, scheduler)
+
+    async def training(self, limit: int = 1000, before: int | None = None) -> list[TrainingRow]:
+        """The oracle's labels of tasks with ids below `before`, newest first."""
+        checks.check_page(limit, before)
+        async with self._database.reading() as connection:
+            return await reading.labels(connection, limit, before)
+
+    async def clear(self) -> None:
+        """Forget the history: tasks, results, labels, and runs that are over with their submitted tasks.
+
+        Running runs stay, with what was submitted to them, and so do model versions. Ids go on where they were.
+        """
+        async with self._database.writing() as connection:
+            await runs.clear(connection)
+
+    # Learners
+
+    async def add_model_version(
+        self,
+        scheduler_name: str,
+        *,
+        rows: int,
+        path: str,
+        r2: float | None = None,
+        mae: float | None = None,
+        created: datetime | None = None,
+    ) -> int:
+        """Note that a learner was saved; gives the number of the version. NaN stands for an unknown figure."""
+        facts = {
+            "scheduler_name": checks.check_text("scheduler_name", scheduler_name),
+            "rows": checks.check_whole("rows", rows),
+            "path": checks.check_text("path", path),
+            "r2": _known(r2),
+            "mae": _known(mae),
+            "created": checks.check_moment("created", created or datetime.now(UTC)),
+        }
+        async with self._database.writing() as connection:
+            added = await connection.execute(insert(model_versions).values(**facts).returning(model_versions.c.id))
+            return int(added.scalar_one())
+
+    async def model_versions(
+        self, limit: int = 100, scheduler: str | None = None, before: int | None = None
+    ) -> list[ModelVersionRow]:
+        """Saved states of learners, of one or all, with ids below `before`, newest first."""
+        checks.check_page(limit, before)
+        if scheduler is not None:
+            checks.check_text("scheduler", scheduler)
+        async with self._database.reading() as connection:
+            return await reading.versions(connection, limit, scheduler, before)
+
+    # The lease of the live engine
+
+    async def acquire_lease(self, owner: str, seconds: float) -> bool:
+        """Become (or stay) the process that runs the live engine, for so long; False: another one is."""
+        _check_lease(owner, seconds)
+        async with self._database.updating() as connection:
+            return await lease.acquire(connection, owner, seconds)
+
+    async def renew_lease(self, owner: str, seconds: float) -> bool:
+        """Extend the lease; False: it is lost, and the live engine must stop."""
+        _check_lease(owner, seconds)
+        async with self._database.updating() as connection:
+            return await lease.renew(connection, owner, seconds)
+
+    async def release_lease(self, owner: str) -> bool:
+        """Give the lease up, so that another process need not wait; False: it was not ours."""
+        checks.check_text("owner", owner)
+        async with self._database.updating() as connection:
+            return await lease.release(connection, owner)
+
+    # Facts about the store itself
+
+    async def counts(self) -> Counts:
+        """What is in the store; quick whatever the length of the history."""
+        async with self._database.reading() as connection:
+            return await reading.quick_counts(connection)
+
+    async def exact_counts(self) -> dict[str, int]:
+        """Rows of every table, counted one by one: seconds for a long history."""
+        async with self._database.reading() as connection:
+            return await reading.exact_counts(connection)
+
+    async def size(self) -> int:
+        """Bytes on disk."""
+        file = self._database.address.file
+        if file is not None:
+            parts = (file, file.with_name(f"{file.name}-wal"))
+            return sum(part.stat().st_size for part in parts if part.exists())
+        async with self._database.reading() as connection:
+            return await reading.size_in_database(connection)
+
+    async def revision(self) -> str | None:
+        """The revision of its schema."""
+        return await schema.found_revision(self._database)
+
+    async def export(self, table: str, path: str | Path) -> int:
+        """Write a whole table to a CSV or Parquet file, by the file's ending; gives the number of rows."""
+        return await export_table(self._database, table, Path(path))
+
+
+def _known(figure: float | None) -> float | None:
+    return None if figure is None or not math.isfinite(figure) else float(figure)
+
+
+def _check_lease(owner: str, seconds: float) -> None:
+    checks.check_text("owner", owner)
+    if not 0 < checks.check_number("seconds", seconds) <= LONGEST_LEASE:
+        raise InvalidInputError(f"the lease is for {seconds} seconds, but it must be for 0 to {LONGEST_LEASE:g}")

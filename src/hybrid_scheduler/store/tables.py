@@ -1,0 +1,160 @@
+"""The tables. `migrations` makes them in a database; a test holds the two against each other."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A moment: aware and in UTC on both sides, though SQLite keeps no time zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """To the database."""
+        if value is None:
+            return None
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """From the database."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+metadata = MetaData()
+
+# SQLite makes a column its row number only when it is declared INTEGER; that holds 64 bits there.
+Id = BigInteger().with_variant(Integer(), "sqlite")
+Document = JSON(none_as_null=True)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("configuration", Document, nullable=False),
+    Column("schedulers", Document, nullable=False),
+    Column("summary", Document),
+    Column("first_task_id", BigInteger, nullable=False),
+    Column("reserved", BigInteger, nullable=False),
+    Column("last_task_id", BigInteger),
+    Column("tasks", BigInteger, nullable=False),
+    Column("started", UtcTime, nullable=False),
+    Column("ended", UtcTime),
+    Column("status", Text, nullable=False),
+    sqlite_autoincrement=True,  # a number is not given twice, even when the history was cleared
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("task_id", Id, primary_key=True, autoincrement=False),
+    Column("run_id", Id, ForeignKey("runs.id", name="fk_tasks_run_id"), nullable=False),
+    Column("size", Double, nullable=False),
+    Column("compute_intensity", Double, nullable=False),
+    Column("memory_required", Double, nullable=False),
+    Column("arrival_time", Double, nullable=False),
+    Column("dependencies", Document, nullable=False),
+)
+
+scheduler_results = Table(
+    "scheduler_results",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("task_id", Id, ForeignKey("tasks.task_id", name="fk_scheduler_results_task_id"), nullable=False),
+    Column("scheduler_name", Text, nullable=False),
+    Column("gpu_fraction", Double, nullable=False),
+    Column("gpu_id", Integer),
+    Column("actual_time", Double, nullable=False),
+    Column("wait_time", Double, nullable=False),
+    Column("response_time", Double, nullable=False),
+    Column("finish_time", Double, nullable=False),
+    Column("energy_consumption", Double, nullable=False),
+    Column("execution_cost", Double, nullable=False),
+    Column("failed", Boolean, nullable=False),
+    Column("parts", Document, nullable=False),
+    UniqueConstraint("task_id", "scheduler_name", name="uq_scheduler_results_task_id_scheduler_name"),
+    # The newest results of one scheduler, also of one that has not raced for a million tasks.
+    Index("ix_scheduler_results_scheduler_name_task_id", "scheduler_name", "task_id"),
+)
+
+# No foreign key: labels stay useful when their tasks are gone.
+training_data = Table(
+    "training_data",
+    metadata,
+    Column("task_id", Id, primary_key=True, autoincrement=False),
+    Column("size", Double, nullable=False),
+    Column("compute_intensity", Double, nullable=False),
+    Column("memory_required", Double, nullable=False),
+    Column("optimal_gpu_fraction", Double, nullable=False),
+    Column("optimal_time", Double, nullable=False),
+    Column("times", Document, nullable=False),
+)
+
+model_versions = Table(
+    "model_versions",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("scheduler_name", Text, nullable=False),
+    Column("created", UtcTime, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("r2", Double),
+    Column("mae", Double),
+    Column("path", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+submitted_tasks = Table(
+    "submitted_tasks",
+    metadata,
+    Column("task_id", Id, primary_key=True, autoincrement=False),
+    Column("run_id", Id, ForeignKey("runs.id", name="fk_submitted_tasks_run_id"), nullable=False),
+    Column("size", Double, nullable=False),
+    Column("compute_intensity", Double, nullable=False),
+    Column("memory_required", Double, nullable=False),
+    Column("dependencies", Document, nullable=False),
+    Column("submitted", UtcTime, nullable=False),
+)
+
+# The next two have one row each, made by the first migration.
+engine_lease = Table(
+    "engine_lease",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("owner", Text),
+    Column("expires", UtcTime),
+)
+
+id_counter = Table(
+    "id_counter",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("next_task_id", BigInteger, nullable=False),
+)
+
+EXPORTED = (runs, tasks, scheduler_results, training_data, model_versions, submitted_tasks)
+"""The tables people may want to see; the first column of each is its key."""

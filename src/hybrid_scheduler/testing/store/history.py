@@ -1,0 +1,181 @@
+"""What is stored comes back: whole, in order, and until it is cleared."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hybrid_scheduler.store import Batch, ResultRow, SubmittedTask, TrainingRow
+from hybrid_scheduler.testing.store.samples import (
+    SCHEDULERS,
+    OpenStore,
+    begin,
+    refused,
+    sample,
+)
+
+
+async def check_empty(opened: OpenStore) -> None:
+    """A new store answers, and holds nothing."""
+    async with await opened() as store:
+        await store.ping()
+        for rows in (await store.comparative(10), await store.training(), await store.runs(), await store.submitted()):
+            assert rows == [], f"a new store holds {rows}"
+        assert await store.run(1) is None, "a new store has a run 1"
+        counts = await store.counts()
+        assert tuple(counts) == (0, 0, 0, 0, None, None), f"a new store counts {counts}"
+        assert set((await store.exact_counts()).values()) == {0}, "a new store counts rows"
+        await store.write(Batch((), ()))
+        await store.clear()
+
+
+async def check_round_trip(opened: OpenStore) -> None:
+    """What is read is what was written, to the last bit, also by somebody who opens the store later."""
+    document = {"preset": "gemischt ✓", "rates": [0.1, None, 1e-300], "nested": {"on": True}}
+    batch_numbers = range(6)
+    began = datetime.now(UTC)
+    async with await opened() as store:
+        run = await store.begin_run(
+            "experiment", seed=2**63 - 1, configuration=document, schedulers=SCHEDULERS, name="Läufe", reserve=10
+        )
+        batch = sample(run, batch_numbers)
+        assert await store.write(batch) == len(batch.tasks), "write miscounts its tasks"
+        await store.end_run(run.id, "finished", {"greedy": {"makespan": 1 / 3}})
+    async with await opened() as store:
+        for task, results in await store.comparative(100):
+            assert task in batch.tasks, f"{task} was not written"
+            expected = tuple(row for row in batch.results if row.task_id == task.task_id)
+            assert results == expected, f"written {expected}, read {results}"
+        assert (await store.training()) == list(reversed(batch.training)), "labels changed"
+        found = await store.run(run.id)
+        assert found is not None, "the run is gone"
+        assert (found.kind, found.name, found.seed) == ("experiment", "Läufe", 2**63 - 1), f"the run changed: {found}"
+        assert (found.configuration, found.schedulers) == (document, SCHEDULERS), f"the run changed: {found}"
+        assert (found.status, found.summary) == ("finished", {"greedy": {"makespan": 1 / 3}}), f"{found} has not ended"
+        assert found.tasks == len(batch.tasks), f"the run counts {found.tasks} tasks"
+        assert found.ended is not None, f"{found} has no end"
+        assert began <= found.started <= found.ended <= datetime.now(UTC), f"the times of {found} are wrong"
+        assert (await store.counts()).tasks == len(batch.tasks), "the store miscounts its tasks"
+
+
+async def check_paging(opened: OpenStore) -> None:
+    """Pages are newest first, without gaps or repeats; one scheduler's pages hold its results alone."""
+    async with await opened() as store:
+        run = await begin(store)
+        await store.write(sample(run, range(20)))
+        await store.write(sample(run, [20, 21, 22], ["greedy"]))
+        await store.write(sample(run, range(23, 25)))
+        ids = [run.first_task_id + number for number in reversed(range(25))]
+        assert await _pages(lambda before: store.comparative(7, before), lambda each: each.task.task_id) == ids
+        assert await _pages(lambda before: store.training(7, before), lambda each: each.task_id) == ids
+        only = await store.comparative(5, before=ids[0] + 1, scheduler=SCHEDULERS[1])
+        assert [each.task.task_id for each in only] == ids[:2] + ids[5:8], f"tasks of one scheduler: {only}"
+        assert all([row.scheduler_name for row in each.results] == [SCHEDULERS[1]] for each in only), f"{only}"
+        assert await store.comparative(5, scheduler="nobody") == []
+        more = [(await begin(store, 0, kind)).id for kind in ("compare", "live", "compare")]
+        assert await _pages(lambda before: store.runs(1, before), lambda each: each.id) == [*reversed(more), run.id]
+        assert [each.id for each in await store.runs(5, kind="compare")] == [more[2], more[0]]
+
+
+async def _pages(page: Callable[[int | None], Awaitable[Sequence[Any]]], key: Callable[[Any], int]) -> list[int]:
+    keys: list[int] = []
+    while rows := await page(keys[-1] if keys else None):
+        keys += [key(row) for row in rows]
+        assert keys == sorted(set(keys), reverse=True), f"pages repeat rows or are not newest first: {keys}"
+    return keys
+
+
+async def check_submitted(opened: OpenStore) -> None:
+    """An accepted task waits, through a restart, until its results are written."""
+    async with await opened() as store:
+        run = await begin(store)
+        numbers = (3, 1, 2)
+        waiting = [
+            SubmittedTask(run.first_task_id + n, run.id, 1.5, 0.5, 8.0, (run.first_task_id,), datetime.now(UTC))
+            for n in numbers
+        ]
+        for task in waiting:
+            await store.submit(task)
+        await store.submit(waiting[0])
+    async with await opened() as store:
+        assert await store.submitted() == sorted(waiting), "accepted tasks are lost, changed or out of order"
+        assert await store.comparative(10) == [], "a task without results shows in the history"
+        assert await store.interrupt_live_runs() == [run.id], "the dead run was not found"
+        later = await begin(store)
+        assert later.first_task_id == run.first_task_id + 4, "the id of an accepted task is given again"
+        await store.submit(waiting[1]._replace(run_id=later.id))
+        done = sample(run, [1])
+        moved = done._replace(tasks=[done.tasks[0]._replace(run_id=later.id)])
+        assert await store.write(moved) == 1, "an accepted task cannot be stored by a later run"
+        await store.submit(waiting[1]._replace(run_id=later.id))
+        assert await store.submitted() == [waiting[2], waiting[0]], "a finished task still waits"
+        await refused(lambda: store.submit(waiting[0]._replace(run_id=10**6)), "a task of a run that does not exist")
+
+
+async def check_clear(opened: OpenStore) -> None:
+    """Clearing forgets the history, and neither running runs, what they have accepted, nor model versions."""
+    async with await opened() as store:
+        over, running = await begin(store), await begin(store)
+        for run in (over, running):
+            await store.write(sample(run, range(5)))
+            await store.submit(SubmittedTask(run.first_task_id + 9, run.id, 1.0, 0.5, 1.0, (), datetime.now(UTC)))
+        await store.end_run(over.id, "finished")
+        await store.add_model_version("greedy", rows=3, path="models/greedy.npz")
+        await store.clear()
+        assert await store.comparative(10) == [], "tasks are still there"
+        assert await store.training() == [], "labels are still there"
+        assert [run.id for run in await store.runs()] == [running.id], "the wrong runs are left"
+        assert [task.run_id for task in await store.submitted()] == [running.id], "the wrong tasks wait"
+        assert len(await store.model_versions()) == 1, "model versions are gone"
+        assert (await store.counts()).tasks == 0, "cleared tasks are counted"
+        assert await store.write(sample(running, range(5, 8))) == 3, "a running run cannot go on after clearing"
+        assert (await store.counts()).tasks == 3
+
+
+async def check_model_versions(opened: OpenStore) -> None:
+    """Versions are numbered, newest first; an unknown figure is None."""
+    async with await opened() as store:
+        first = await store.add_model_version("hybrid_ml", rows=50, r2=0.5, mae=float("nan"), path="a.npz")
+        second = await store.add_model_version("rl_agent", rows=10**12, path="b.pth")
+        assert second > first, f"version {second} follows {first}"
+        found = await store.model_versions()
+        assert [version.id for version in found] == [second, first], f"versions are not newest first: {found}"
+        assert (found[1].r2, found[1].mae, found[1].rows) == (0.5, None, 50), f"{found[1]}"
+        assert [version.id for version in await store.model_versions(5, "hybrid_ml")] == [first]
+        assert [version.id for version in await store.model_versions(5, before=second)] == [first]
+
+
+async def check_export(opened: OpenStore) -> None:
+    """Every table as CSV and Parquet, with all rows and columns; what is not a table or a kind of file is refused."""
+    from pyarrow import parquet
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        async with await opened() as store:
+            run = await begin(store)
+            batch = sample(run, range(7))
+            await store.write(batch)
+            counts = await store.exact_counts()
+            for table, count in counts.items():
+                for ending in ("csv", "parquet"):
+                    found = await store.export(table, folder / "new" / f"{table}.{ending}")
+                    assert found == count, f"{found} of {count} rows of {table} were written as {ending}"
+            for bad in (folder / "tasks.xls", folder / "tasks"):
+                await refused(partial(store.export, "tasks", bad), f"the file {bad.name}")
+            error = await refused(lambda: store.export("trainig_data", folder / "x.csv"), "a table that does not exist")
+            assert "did you mean 'training_data'?" in str(error), f"the nearest table is not named: {error}"
+        with (folder / "new" / "training_data.csv").open(encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file))[1:]
+        labels = [TrainingRow._make((int(row[0]), *map(float, row[1:6]), json.loads(row[6]))) for row in lines]
+        assert labels == batch.training, "the CSV file holds other labels"
+        results = parquet.read_table(folder / "new" / "scheduler_results.parquet").to_pylist()
+        columns = [*ResultRow._fields[:-1]]
+        assert [tuple(row[name] for name in columns) for row in results] == [row[:-1] for row in batch.results]
+        assert json.loads(results[0]["parts"])[1]["device"] == "Gerät-ü"
+        assert sorted(path.name for path in folder.iterdir()) == ["new"], "files are left over"
