@@ -40,6 +40,10 @@ install_environment() {
         say "The installation failed, see above; run the command again once the cause is removed."
         return 1
     fi
+    say "Compiling what the live race needs ..."
+    if ! "$venv/bin/python" -m hybrid_scheduler.server.live.warm >&2; then
+        say "The compilation failed, see above; the live race will try again when it starts."
+    fi
     printf '%s\n' "$wanted" >"$stamp"
 }
 

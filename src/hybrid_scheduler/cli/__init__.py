@@ -16,11 +16,14 @@ from typing import Annotated
 import typer
 
 from hybrid_scheduler.cli.compare import compare
+from hybrid_scheduler.cli.db import db
 from hybrid_scheduler.cli.experiment import experiment
 from hybrid_scheduler.cli.generate import generate
 from hybrid_scheduler.cli.pipeline import pipeline
 from hybrid_scheduler.cli.profile import profile
+from hybrid_scheduler.cli.report import report
 from hybrid_scheduler.cli.schedulers import schedulers
+from hybrid_scheduler.cli.serve import serve
 from hybrid_scheduler.cli.train import train
 
 BAD_INPUT = 2
@@ -39,8 +42,11 @@ app.command()(experiment)
 app.command()(generate)
 app.command()(pipeline)
 app.command()(profile)
+app.command()(report)
 app.command()(schedulers)
+app.command()(serve)
 app.command()(train)
+app.add_typer(db, name="db")
 
 
 def _show_version(wanted: bool) -> None:

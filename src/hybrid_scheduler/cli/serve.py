@@ -1,0 +1,71 @@
+"""`hms serve`: the live race, its API and the dashboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybrid_scheduler.cli import options
+from hybrid_scheduler.cli.compare import Names
+
+Host = Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 opens it to the network.")]
+Port = Annotated[int, typer.Option(parser=options.whole(0, 65535), metavar="N", help="Port; 0 takes any free one.")]
+Trace = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Race the tasks of a CSV file, in a loop.", show_default=False)
+]
+Load = Annotated[
+    float | None,
+    typer.Option(
+        parser=options.real(0, open_low=True),
+        metavar="X",
+        help="Arrivals: rate as a share of the node's capacity; default 0.05, where every scheduler keeps up.",
+        show_default=False,
+    ),
+]
+Speed = Annotated[
+    float | None,
+    typer.Option(
+        parser=options.real(0, 1e6, open_low=True),
+        metavar="X",
+        help="Simulated seconds per second; default 1.",
+        show_default=False,
+    ),
+]
+
+
+def serve(
+    port: Port = 8000,
+    host: Host = "127.0.0.1",
+    schedulers: Names = None,
+    preset: options.Preset = None,
+    trace: Trace = None,
+    rate: options.Rate = None,
+    load: Load = None,
+    speed: Speed = None,
+    seed: options.Seed = None,
+    config: options.Config = None,
+) -> None:
+    """Race schedulers live, and serve API and dashboard on one port.
+
+    The race starts by itself; SQLite in data/ keeps its history. PostgreSQL, Redis, a token and more are set by
+    environment variables or a file .env (docs/service.md).
+    """
+    from hybrid_scheduler.config import load_config
+    from hybrid_scheduler.config.service import load_service_settings
+    from hybrid_scheduler.model.errors import MissingExtraError
+
+    try:
+        from hybrid_scheduler.server.live import live_engine
+        from hybrid_scheduler.server.live_start import LiveStart
+        from hybrid_scheduler.server.serve import serve as run
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("hybrid_scheduler"):
+            raise
+        raise MissingExtraError("hms serve", str(error.name), "server") from error
+    settings = load_service_settings()
+    names = None if schedulers is None else tuple(name.strip() for name in schedulers.split(","))
+    start = LiveStart(load_config(config), names, preset, trace, rate, load, speed, seed)
+    engine = live_engine(settings, start)
+    run(settings, engine, host=host, port=port, announce=lambda address: typer.echo(f"Dashboard: {address}"))

@@ -1,0 +1,216 @@
+"""Looking back at one task: what every device would have taken under each scheduler's own queues, and the regret.
+
+Queues are not stored; they follow from the parts of the tasks before. Every device serves its parts in the order they
+were decided, so at a decision it is free at the last end of the parts placed on it until then. Disturbances are not
+reconstructed: a device that was down at that moment counts as up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from hybrid_scheduler.config.sections import ClusterSection, PhysicsSection
+from hybrid_scheduler.model.view import FIXED, PART_DEVICE, PART_EXPECTED, SHARED
+from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.optimum import earliest_finish
+from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.server.documents import result_document
+from hybrid_scheduler.store.rows import ComparedTask, ResultRow, TaskRow, TrainingRow
+
+Finishes = Mapping[int, Mapping[str, float]]
+"""Finish times by task id and scheduler."""
+
+
+@dataclass(frozen=True)
+class World:
+    """The node of a run, as its stored configuration describes it."""
+
+    cluster: ClusterSpec
+    physics: Physics
+
+    @classmethod
+    def of(cls, configuration: Mapping[str, Any]) -> World | None:
+        """The world of a run; None when the configuration does not describe its devices."""
+        described = configuration.get("cluster")
+        if not isinstance(described, dict) or "devices" not in described:
+            return None
+        physics = dict(described.get("physics") or configuration.get("physics") or {})
+        try:
+            section = ClusterSection.model_validate({"devices": described["devices"]})
+            known = {key: value for key, value in physics.items() if key in PhysicsSection.model_fields}
+            return cls(section.build(0), PhysicsSection.model_validate(known).build())
+        except ValidationError:
+            return None  # Written by another version: there is nothing to say then.
+
+
+def review(
+    compared: ComparedTask, label: TrainingRow | None, around: Sequence[ComparedTask], world: World | None
+) -> list[dict[str, Any]]:
+    """One `DecisionReport` per scheduler.
+
+    Args:
+        compared: The task and its results.
+        label: Its whole-task times, None when they are not stored.
+        around: The tasks before it in the same run (and some after it when it waited for parents), any order.
+        world: The node, None when it is not known.
+    """
+    # Its own finish too: a child of it is decided after it, however early the child arrived.
+    finishes = {
+        each.task.task_id: {row.scheduler_name: row.finish_time for row in each.results} for each in (compared, *around)
+    }
+    return [_report(compared.task, row, label, around, finishes, world) for row in compared.results]
+
+
+def _report(
+    task: TaskRow,
+    row: ResultRow,
+    label: TrainingRow | None,
+    around: Sequence[ComparedTask],
+    finishes: Finishes,
+    world: World | None,
+) -> dict[str, Any]:
+    kept = [part for part in row.parts if not part.lost]
+    considered: list[dict[str, Any]] = []
+    regret = None
+    if world is not None and label is not None:
+        ready = _ready(task, row.scheduler_name, finishes)
+        free = _free(task, ready, row.scheduler_name, around, finishes, world.cluster)
+        considered = _whole_devices(task, ready, free, label, world)
+        if not row.failed:
+            _mark_chosen(considered, row)
+            best = _best_finish(task, ready, free, label, world)
+            # The grid has shares in steps of 5 %: a choice between two steps may be better than all of them.
+            regret = None if best is None else max(0.0, row.finish_time - best)
+    return {
+        "scheduler_name": row.scheduler_name,
+        "gpu_fraction": row.gpu_fraction,
+        "gpu_id": row.gpu_id,
+        "reason": _reason(row, considered, regret),
+        "predicted": {part.device: part.expected for part in kept},
+        "considered": considered,
+        "projected": result_document(row),
+        "regret": regret,
+    }
+
+
+def _ready(task: TaskRow, scheduler: str, finishes: Finishes) -> float:
+    """When a task was decided: on arrival, or when the last parent had finished."""
+    ends = (finishes.get(parent, {}).get(scheduler, task.arrival_time) for parent in task.dependencies)
+    return max(task.arrival_time, *ends) if task.dependencies else task.arrival_time
+
+
+def _free(
+    task: TaskRow,
+    ready: float,
+    scheduler: str,
+    around: Sequence[ComparedTask],
+    finishes: Finishes,
+    cluster: ClusterSpec,
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """When each device is done with the parts decided before."""
+    free = np.full(len(cluster.devices), -np.inf)
+    position = {name: i for i, name in enumerate(cluster.names)}
+    for other in around:
+        if (_ready(other.task, scheduler, finishes), other.task.task_id) >= (ready, task.task_id):
+            continue
+        for row in other.results:
+            if row.scheduler_name == scheduler:
+                for part in row.parts:
+                    if part.device in position:
+                        i = position[part.device]
+                        free[i] = max(free[i], part.end)
+    return free
+
+
+def _whole_devices(
+    task: TaskRow,
+    ready: float,
+    free: np.ndarray[tuple[int], np.dtype[np.float64]],
+    label: TrainingRow,
+    world: World,
+) -> list[dict[str, Any]]:
+    """The whole task on each device."""
+    prices = world.physics.busy_price(world.cluster)
+    found = []
+    for i, device in enumerate(world.cluster.devices):
+        fits = device.kind == "cpu" or task.memory_required <= device.memory_mb
+        seconds = label.times.get(device.name) if fits else None
+        wait = None if seconds is None else max(ready, float(free[i])) - task.arrival_time
+        found.append(
+            {
+                "device": device.name,
+                "gpu_fraction": float(device.kind == "gpu"),
+                "seconds": seconds,
+                "wait": wait,
+                "response": None if seconds is None or wait is None else wait + seconds,
+                "energy": None if seconds is None else device.watts * seconds,
+                "cost": None if seconds is None else float(prices[i]) * seconds,
+                "chosen": False,
+            }
+        )
+    return found
+
+
+def _mark_chosen(considered: list[dict[str, Any]], row: ResultRow) -> None:
+    """What was chosen stands there with what really came of it; a split becomes an entry of its own."""
+    kept = [part.device for part in row.parts if not part.lost]
+    entry = next((each for each in considered if [each["device"]] == kept), None)
+    if entry is None:
+        entry = {"device": " + ".join(kept)}
+        considered.append(entry)
+    entry.update(
+        gpu_fraction=row.gpu_fraction,
+        seconds=row.actual_time,
+        wait=row.wait_time,
+        response=row.response_time,
+        energy=row.energy_consumption,
+        cost=row.execution_cost,
+        chosen=True,
+    )
+
+
+def _best_finish(
+    task: TaskRow,
+    ready: float,
+    free: np.ndarray[tuple[int], np.dtype[np.float64]],
+    label: TrainingRow,
+    world: World,
+) -> float | None:
+    """When the oracle's search would have had the task finished, given these queues."""
+    whole = np.array([_known(label.times.get(name)) for name in world.cluster.names])
+    times = np.empty((2, len(whole)))
+    times[FIXED] = world.cluster.column("latency")
+    times[SHARED] = whole - times[FIXED]
+    out = np.zeros((2, 3))
+    facts = world.physics.facts()
+    parts = earliest_finish(ready, task.memory_required, world.cluster.public_table(), times, free, facts, out)
+    end = -np.inf
+    for part in out[:parts]:
+        start = max(ready, free[int(part[PART_DEVICE])])
+        # Serially, the second part (on the CPU) waits for the first.
+        end = max(end, (max(start, end) if world.physics.split == "serial" else start) + part[PART_EXPECTED])
+    return float(end) if np.isfinite(end) else None
+
+
+def _known(seconds: float | None) -> float:
+    return np.inf if seconds is None else seconds
+
+
+def _reason(row: ResultRow, considered: Sequence[Mapping[str, Any]], regret: float | None) -> str:
+    kept = [part for part in row.parts if not part.lost]
+    if row.failed or not kept:
+        return "it failed: no device could take the task"
+    where = " and ".join(f"{part.share:.0%} on {part.device}" for part in kept) if len(kept) > 1 else kept[0].device
+    text = f"{where}: {row.wait_time:.3g} s of waiting and {row.actual_time:.3g} s of execution"
+    others = [each for each in considered if each["response"] is not None and not each["chosen"]]
+    best = min(others, key=lambda each: float(each["response"]), default=None)
+    if best is not None and best["response"] < row.response_time:
+        text += f"; {best['device']} alone would have had it done after {best['response']:.3g} s"
+    elif best is not None:
+        text += f"; no other device alone would have been earlier (next: {best['device']}, {best['response']:.3g} s)"
+    return text if regret is None else f"{text}; {regret:.3g} s above the best possible"

@@ -1,0 +1,48 @@
+"""What the web half of the service needs of the live engine, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from hybrid_scheduler.model.errors import HybridSchedulerError
+
+
+class EngineError(HybridSchedulerError):
+    """The engine refused a command, or cannot be reached.
+
+    Attributes:
+        code: The word for programs in the API's error.
+        status: The HTTP status that fits.
+    """
+
+    def __init__(self, message: str, *, code: str = "engine_unavailable", status: int = 503) -> None:
+        super().__init__(message)
+        self.code, self.status = code, status
+
+
+class EnginePort(Protocol):
+    """The live engine as the web half sees it. All methods run on the event loop and never block it.
+
+    Commands answer with what the API sends (dictionaries in the shapes of `server.schemas`) and raise `EngineError` or
+    `InvalidInputError`: `start`, `stop`, `pause`, `resume` → ControlAnswer; `settings(**change)` → LiveSettings;
+    `submit(size, compute_intensity, memory_required, dependencies)` → TaskAccepted; `clear` → Cleared.
+    """
+
+    async def open(self) -> None:
+        """Begin; returns at once, the engine comes up in the background."""
+
+    async def close(self) -> None:
+        """End gracefully: everything accepted is stored, learners are saved."""
+
+    async def command(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Carry out one command; waits for its answer."""
+
+    def status(self) -> dict[str, Any]:
+        """The latest `Status` without `feed`, at once, from memory."""
+
+    def health(self) -> Mapping[str, str]:
+        """`status` ("up" or "down"), `kind` and `message` of the engine."""
+
+    def listen(self, listener: Callable[[bytes], None]) -> None:
+        """Have every live message (encoded JSON of the live messages of `server.schemas`) handed over as it comes."""

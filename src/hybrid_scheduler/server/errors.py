@@ -1,0 +1,152 @@
+"""Every error of the API in one JSON shape: `{"error": {"code", "message", "details"}}`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
+from hybrid_scheduler.server.engine_port import EngineError
+from hybrid_scheduler.server.schemas import ErrorAnswer
+from hybrid_scheduler.store.errors import StoreUnavailableError
+
+_LOG = logging.getLogger(__name__)
+
+CODES = {
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    413: "body_too_large",
+    422: "invalid_input",
+    429: "too_many_requests",
+    500: "internal_error",
+    503: "unavailable",
+}
+"""The word for programs that each status has when nothing more exact is known."""
+
+_MEANINGS = {
+    401: "The call changes something and carries no valid token.",
+    403: "The call comes from a web page of another site.",
+    404: "There is no such thing.",
+    409: "The state of the service does not allow it, or another process owns the engine (`not_owner`).",
+    413: "The body is larger than MAX_BODY_BYTES.",
+    422: "The input breaks a rule; `details` says which.",
+    429: "Too many calls; `Retry-After` says how many seconds to wait.",
+    503: "The store or the engine does not answer just now; try again.",
+}
+MOST_DETAILS = 20
+"""An answer lists no more wrong fields than this."""
+
+
+class ApiError(HybridSchedulerError):
+    """An error whose status and code are known where it is raised."""
+
+    def __init__(self, status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.headers = status, code or CODES[status], headers
+
+
+def error_response(
+    status: int,
+    message: str,
+    *,
+    code: str = "",
+    details: Sequence[Mapping[str, Any]] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """An answer in the one shape of errors."""
+    body = {"error": {"code": code or CODES.get(status, "error"), "message": message, "details": list(details)}}
+    # A lone surrogate can come in through JSON escapes and is no text that could be sent back.
+    text = orjson.dumps(_sendable(body))
+    return Response(text, status, headers, media_type="application/json")
+
+
+def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that can answer with these errors."""
+    return {status: {"model": ErrorAnswer, "description": _MEANINGS[status]} for status in sorted(statuses)}
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Have every error answered in the one shape."""
+    app.add_exception_handler(ApiError, _api_error)
+    app.add_exception_handler(EngineError, _engine_error)
+    app.add_exception_handler(InvalidInputError, _invalid_input)
+    app.add_exception_handler(StoreUnavailableError, _store_unavailable)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+
+
+async def _api_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ApiError)
+    return error_response(error.status, str(error), code=error.code, headers=error.headers)
+
+
+async def _engine_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, EngineError)
+    return error_response(error.status, str(error), code=error.code)
+
+
+async def _invalid_input(request: Request, error: Exception) -> Response:
+    return error_response(422, str(error))
+
+
+async def _store_unavailable(request: Request, error: Exception) -> Response:
+    # Where the store is, is nothing a caller needs to know: the reason goes to the log.
+    _LOG.warning("the store does not answer: %s", error)
+    message = "the store does not answer; try again in a moment"
+    return error_response(503, message, code="store_unavailable", headers={"Retry-After": "2"})
+
+
+async def _invalid_request(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    details = [_explained(each) for each in found[:MOST_DETAILS]]
+    more = f" ({len(found) - 1} more in details)" if len(found) > 1 else ""
+    return error_response(422, f"{details[0]['field']}: {details[0]['message']}{more}", details=details)
+
+
+def _explained(error: Mapping[str, Any]) -> dict[str, str]:
+    """One wrong field; the value itself is not repeated, it may be huge or secret."""
+    where, *path = error["loc"]
+    if error["type"] == "json_invalid":
+        reason = error.get("ctx", {}).get("error", "it cannot be read")
+        return {"field": "body", "message": f"not valid JSON: {reason}", "type": error["type"]}
+    message = error["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
+    return {
+        "field": ".".join(map(str, path))[:200] or str(where),
+        "message": f"{message[0].lower()}{message[1:]}"[:500],
+        "type": error["type"],
+    }
+
+
+def unreadable_body() -> Response:
+    """A body that is neither JSON nor anything else that could be read: bad encoding, endless nesting or digits."""
+    details = [{"field": "body", "message": "it cannot be read as JSON", "type": "json_invalid"}]
+    return error_response(422, "body: it cannot be read as JSON", details=details)
+
+
+def http_error(error: HTTPException) -> Response:
+    """What the framework itself refuses: unknown paths, wrong methods, unreadable bodies."""
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        return unreadable_body()
+    message = {
+        404: "there is nothing at this address",
+        405: "this address does not take this method; `Allow` names those it takes",
+    }.get(error.status_code, error.detail)
+    return error_response(error.status_code, message, headers=error.headers)
+
+
+def _sendable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {_sendable(key): _sendable(inner) for key, inner in value.items()}
+    return [_sendable(inner) for inner in value] if isinstance(value, list) else value

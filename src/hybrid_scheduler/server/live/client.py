@@ -1,0 +1,226 @@
+"""The web half's end of the live engine: starts its process, starts it again when it dies, passes commands on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import multiprocessing
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import orjson
+
+from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.server.engine_port import EngineError
+from hybrid_scheduler.server.live.link import COMMAND, FRAME, LOG, REPLY, STATUS, Message, packed, read_message
+from hybrid_scheduler.server.live.plan import Plan
+from hybrid_scheduler.server.live.process import main
+from hybrid_scheduler.server.live_start import LiveStart
+
+_LOG = logging.getLogger("hybrid_scheduler.engine")
+
+COMMAND_SECONDS = 30.0
+GOODBYE_SECONDS = 45.0
+"""For the engine to finish, store and save at the end."""
+STEADY_SECONDS = 30.0
+"""An engine that lived as long as this died of something new: it is started again at once."""
+LONGEST_PAUSE = 10.0
+
+
+def live_engine(settings: ServiceSettings, start: LiveStart) -> LiveEngine:
+    """The engine for `create_app`; nothing is started yet.
+
+    Raises:
+        InvalidInputError: What the command line or the configuration asks for is wrong.
+    """
+    if settings.retrain_interval is not None:
+        simulation = start.config.simulation.model_copy(update={"retrain_interval": settings.retrain_interval})
+        start = _with_config(start, simulation)
+    Plan.of(start)  # a mistake must be an error here, not a process that dies
+    return LiveEngine(settings, start)
+
+
+class LiveEngine:
+    """Implements `EnginePort` with a process of its own."""
+
+    def __init__(self, settings: ServiceSettings, start: LiveStart) -> None:
+        self._settings, self._start = settings, start
+        self._listeners: list[Callable[[bytes], None]] = []
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._process: Any = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._status: dict[str, Any] = _not_yet(settings)
+        self._up, self._message = False, "it is starting"
+        self._ending = False
+
+    async def open(self) -> None:
+        """Begin; the engine comes up in the background."""
+        self._keeper = asyncio.create_task(self._keep())
+
+    async def close(self) -> None:
+        """End gracefully: everything accepted is stored, learners are saved."""
+        self._ending = True
+        if self._writer is not None:
+            with contextlib.suppress(ConnectionError):
+                self._writer.write(packed(COMMAND, {"number": 0, "name": "end", "arguments": {}}))
+        if self._keeper is not None:
+            try:
+                async with asyncio.timeout(GOODBYE_SECONDS):
+                    await self._keeper
+            except TimeoutError:
+                _LOG.error("the engine did not end in %g s and is ended", GOODBYE_SECONDS)
+                if self._process is not None:
+                    self._process.kill()
+
+    async def command(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Carry out one command.
+
+        Raises:
+            EngineError: The engine refused it or cannot be reached.
+            InvalidInputError: The engine does not accept the arguments.
+        """
+        if self._writer is None or not self._up:
+            raise EngineError(f"the engine cannot be reached: {self._message}; try again in a moment")
+        number = next(self._numbers)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._writer.write(packed(COMMAND, {"number": number, "name": name, "arguments": arguments}))
+            async with asyncio.timeout(COMMAND_SECONDS):
+                reply = await answer
+        except (TimeoutError, ConnectionError) as error:
+            raise EngineError("the engine has not answered; look at /api/health and try again") from error
+        finally:
+            self._answers.pop(number, None)
+        refusal = reply.get("refusal")
+        if refusal is None:
+            return dict(reply["answer"])
+        if refusal["status"] == 422:
+            raise InvalidInputError(refusal["message"])
+        raise EngineError(refusal["message"], code=refusal["code"], status=refusal["status"])
+
+    def status(self) -> dict[str, Any]:
+        """The latest status the engine told."""
+        return self._status
+
+    def health(self) -> Mapping[str, str]:
+        """Whether the process answers."""
+        return {"status": "up" if self._up else "down", "kind": "process", "message": "" if self._up else self._message}
+
+    def listen(self, listener: Callable[[bytes], None]) -> None:
+        """Hand every live message over as it comes."""
+        self._listeners.append(listener)
+
+    async def _keep(self) -> None:
+        """Start the engine, and start it again when it dies."""
+        pause = 0.5
+        while not self._ending:
+            began = time.monotonic()
+            await self._run_once()
+            if self._is_ending():
+                return
+            pause = 0.5 if time.monotonic() - began > STEADY_SECONDS else min(2 * pause, LONGEST_PAUSE)
+            _LOG.error("the engine has ended by itself; it is started again in %g s", pause)
+            self._message = "it has died and is being started again"
+            self._status = {**self._status, "state": "starting", "owner": False}
+            await asyncio.sleep(pause)
+
+    def _is_ending(self) -> bool:
+        return self._ending
+
+    async def _run_once(self) -> None:
+        ours, theirs = socket.socketpair()
+        context = multiprocessing.get_context("spawn")
+        self._process = context.Process(
+            target=_engine_process, args=(theirs, self._settings.model_dump(), self._start), name="hms-engine"
+        )
+        with _one_blas_thread():
+            await asyncio.to_thread(self._process.start)
+        theirs.close()
+        reader, self._writer = await asyncio.open_connection(sock=ours, limit=1 << 24)
+        try:
+            while True:
+                self._receive(await read_message(reader))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self._up = False
+            self._writer.close()
+            self._writer = None
+            for waiting in self._answers.values():
+                if not waiting.done():
+                    waiting.set_exception(EngineError("the engine has ended; try again in a moment"))
+            await asyncio.to_thread(self._process.join, GOODBYE_SECONDS)
+
+    def _receive(self, message: Message) -> None:
+        if message.kind == FRAME:
+            for listener in self._listeners:
+                listener(message.body)
+            return
+        document = orjson.loads(message.body)
+        if message.kind == STATUS:
+            self._status, self._up, self._message = document, True, ""
+        elif message.kind == REPLY:
+            waiting = self._answers.get(document["number"])
+            if waiting is not None and not waiting.done():
+                waiting.set_result(document)
+        elif message.kind == LOG:
+            _LOG.log(logging.getLevelNamesMapping()[document["level"].upper()], "%s", document["message"])
+
+
+def _engine_process(connection: socket.socket, settings: dict[str, Any], start: LiveStart) -> None:
+    main(connection, ServiceSettings.model_construct(**settings), start)
+
+
+@contextlib.contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """The engine learns small nets: more threads only take the other cores from the web half."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _with_config(start: LiveStart, simulation: Any) -> LiveStart:
+    return replace(start, config=start.config.model_copy(update={"simulation": simulation}))
+
+
+def _not_yet(settings: ServiceSettings) -> dict[str, Any]:
+    """The status before the engine has told one."""
+    return {
+        "state": "starting",
+        "is_running": False,
+        "is_paused": False,
+        "owner": False,
+        "tasks_processed": 0,
+        "simulated_time": 0.0,
+        "rates": {"arrival_rate": 0.0, "tasks_per_second": 0.0},
+        "settings": None,
+        "run": None,
+        "schedulers": [],
+        "models": [],
+        "store": {
+            "kind": "postgresql" if settings.database.startswith("postgresql") else "sqlite",
+            "waiting_tasks": 0,
+            "available": True,
+            "stored_tasks": 0,
+        },
+        "message": "The engine is starting.",
+        "version": version("hybrid-ml-scheduler"),
+    }

@@ -1,0 +1,124 @@
+"""Running figures of the live race: means per task over the run, and who is overloaded."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.engine.live import Finished
+from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.settings import Physics
+
+SERVICE_TIMES = 10.0
+"""A backlog below so many mean service times is no overload (as in `metrics.overloaded`)."""
+SAMPLES = 40
+GROWS, HOLDS = 1.05, 0.9
+
+
+class Means:
+    """Sums over finished tasks of one scheduler."""
+
+    def __init__(self) -> None:
+        self.tasks = self.failed = 0
+        self.time = self.wait = self.response = self.energy = self.cost = 0.0
+        self.gpu_seconds = self.busy_seconds = 0.0
+
+    def add(self, outcomes: OutcomeBatch) -> None:
+        """Take in finished tasks; those that failed are counted apart."""
+        good = ~outcomes.failed
+        self.tasks += len(outcomes)
+        self.failed += int((~good).sum())
+        self.time += float(outcomes.actual_time[good].sum())
+        self.response += float(outcomes.response_time[good].sum())
+        self.wait += float((outcomes.response_time - outcomes.actual_time)[good].sum())
+        self.energy += float(outcomes.energy[good].sum())
+        self.cost += float(outcomes.cost[good].sum())
+        seconds = outcomes.part_end - outcomes.part_start
+        self.busy_seconds += float(seconds.sum())
+        self.gpu_seconds += float(seconds[outcomes.device_gpu_id[outcomes.part_device] >= 0].sum())
+
+    def document(self) -> dict[str, Any]:
+        """The means as in `ComparisonEntry`; null before the first task."""
+        count = self.tasks - self.failed
+        sums = {"time": self.time, "wait": self.wait, "response": self.response, "energy": self.energy}
+        means = {
+            f"avg_{name}": total / count if count else None for name, total in (*sums.items(), ("cost", self.cost))
+        }
+        share = self.gpu_seconds / self.busy_seconds if self.busy_seconds else None
+        return {"tasks": self.tasks, "failed": self.failed, **means, "gpu_share": share}
+
+
+class Bounds:
+    """What nobody can be below, summed over the same tasks: the idle optimum, and the cheapest device."""
+
+    def __init__(self, cluster: ClusterSpec, physics: Physics) -> None:
+        self._watts, self._price = cluster.column("watts"), physics.busy_price(cluster)
+        self.tasks = 0
+        self.seconds = self.energy = self.cost = 0.0
+
+    def add(self, finished: Finished) -> None:
+        """Take in finished tasks."""
+        if not len(finished):
+            return
+        whole = np.array([label.seconds for label in finished.labels])
+        self.tasks += len(finished)
+        self.seconds += float(finished.least_seconds.sum())
+        # A share of a task costs at least its share of the cheapest whole (fixed parts and penalties only add).
+        self.energy += float((whole * self._watts).min(axis=1).sum())
+        self.cost += float((whole * self._price).min(axis=1).sum())
+
+    def document(self) -> dict[str, float | None]:
+        """As in `BoundEntry`."""
+        sums = {"time": self.seconds, "response": self.seconds, "energy": self.energy, "cost": self.cost}
+        return {f"avg_{name}": total / self.tasks if self.tasks else None for name, total in sums.items()}
+
+
+class Overload:
+    """Watches one scheduler's backlog: overloaded while it is large and grows."""
+
+    def __init__(self) -> None:
+        self._seen: deque[float] = deque(maxlen=SAMPLES)
+        self.now = False
+
+    def notice(self, waiting_seconds: float, mean_service: float) -> None:
+        """Take in the seconds of work that wait, about twice a second."""
+        self._seen.append(waiting_seconds)
+        half = len(self._seen) // 2
+        if half < 3:
+            return
+        seen = list(self._seen)
+        early, late = sum(seen[:half]) / half, sum(seen[half:]) / (len(seen) - half)
+        growth = HOLDS if self.now else GROWS
+        self.now = late > SERVICE_TIMES * mean_service and late > growth * early
+
+
+class RunFigures:
+    """All figures of one run."""
+
+    def __init__(self, names: tuple[str, ...], cluster: ClusterSpec, physics: Physics) -> None:
+        self._names, self._world = names, (cluster, physics)
+        self.overload = {name: Overload() for name in names}
+        self.clear()
+
+    def clear(self) -> None:
+        """Start counting anew: the history was cleared."""
+        self.means = {name: Means() for name in self._names}
+        self.bounds = Bounds(*self._world)
+        self.finished = 0
+
+    def add(self, finished: Finished) -> None:
+        """Take in finished tasks."""
+        self.finished += len(finished)
+        self.bounds.add(finished)
+        for name, outcomes in finished.outcomes.items():
+            self.means[name].add(outcomes)
+
+    def notice(self, waiting_seconds: Mapping[str, float]) -> None:
+        """Look at the backlogs."""
+        for name, seconds in waiting_seconds.items():
+            means = self.means[name]
+            self.overload[name].notice(seconds, means.time / max(means.tasks - means.failed, 1))

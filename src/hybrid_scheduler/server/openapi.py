@@ -1,0 +1,44 @@
+"""The API's own description: FastAPI's, plus the live messages and, when one is set, the token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from hybrid_scheduler.server.schemas import LogLine, Notification, SimulationUpdate
+
+LIVE_MESSAGES = (SimulationUpdate, Notification, LogLine)
+"""What the WebSocket sends; OpenAPI has no place for WebSockets, so their shapes stand among the others."""
+DESCRIPTION = """The live race of scheduling strategies on a simulated node of CPUs and GPUs.
+
+Times are in seconds, energy in joules, cost in dollars. Every error has the shape
+`{"error": {"code", "message", "details"}}`. `/ws` is a WebSocket; its messages are `SimulationUpdate`, `Notification`
+and `LogLine`, told apart by `type`."""
+
+
+def describe(app: FastAPI, *, token_needed: bool) -> dict[str, Any]:
+    """The OpenAPI document; made once, then kept by the application."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        components = document.setdefault("components", {})
+        _, live = models_json_schema(
+            [(model, "serialization") for model in LIVE_MESSAGES], ref_template="#/components/schemas/{model}"
+        )
+        components["schemas"] = {**live["$defs"], **components.get("schemas", {})}
+        for name in ("HTTPValidationError", "ValidationError"):
+            components["schemas"].pop(name, None)  # FastAPI's own shape, which is never sent
+        if token_needed:
+            _declare_token(document, components)
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _declare_token(document: dict[str, Any], components: dict[str, Any]) -> None:
+    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer", "description": "API_TOKEN"}}
+    for path in document["paths"].values():
+        for method, operation in path.items():
+            if method in ("post", "put", "patch", "delete"):
+                operation["security"] = [{"token": []}]

@@ -1,0 +1,75 @@
+"""The one connection to Redis: whether it is there, watched in the background so that no call ever waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import redis.asyncio
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from hybrid_scheduler.server.background import end_tasks, log_failure
+
+_LOG = logging.getLogger(__name__)
+
+TIMEOUT = 1.0
+"""Seconds Redis has to answer."""
+WATCH_INTERVAL = 1.0
+REDIS_ERRORS = (RedisError, OSError, TimeoutError)
+"""What a Redis that is not there raises."""
+
+
+class RedisLink:
+    """A Redis client and the knowledge of whether it answers.
+
+    Users ask `up` before they use `client`, and report to `lost` what they run into. While Redis is away a
+    background task goes on asking for it.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.client: redis.asyncio.Redis = redis.asyncio.Redis.from_url(
+            url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT, retry=Retry(NoBackoff(), 0)
+        )
+        self.up = False
+        self.message = "not asked yet"
+        self._watcher: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Look whether Redis is there, and keep looking."""
+        await self._look()
+        self._watcher = asyncio.create_task(self._watch(), name="redis-watch")
+        self._watcher.add_done_callback(log_failure)
+
+    async def close(self) -> None:
+        """Stop looking and let go of the connections."""
+        if self._watcher is not None:
+            await end_tasks([self._watcher])
+        with contextlib.suppress(*REDIS_ERRORS):
+            await self.client.aclose()
+
+    def lost(self, error: BaseException) -> None:
+        """Somebody found Redis away; everybody goes without it until it is back."""
+        if self.up or self.message == "not asked yet":
+            # The class of the error is enough: its text may hold the address with its password.
+            _LOG.warning("Redis does not answer (%s); going on without it", type(error).__name__)
+        self.up, self.message = False, "Redis does not answer; limits, cache and live feed are this process's own"
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_INTERVAL)
+            await self._look()
+
+    async def _look(self) -> None:
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                await self.client.ping()
+        except REDIS_ERRORS as error:
+            self.lost(error)
+            return
+        if not self.up:
+            _LOG.info("Redis answers")
+        self.up, self.message = True, ""

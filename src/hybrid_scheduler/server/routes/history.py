@@ -1,0 +1,88 @@
+"""What is stored: labelled tasks, results of every scheduler, and clearing it all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from pydantic import TypeAdapter
+
+from hybrid_scheduler.server.documents import comparative_item, training_record
+from hybrid_scheduler.server.errors import ApiError, declared
+from hybrid_scheduler.server.routes.parameters import Before, Limit, RunFilter, SchedulerFilter
+from hybrid_scheduler.server.schemas import Cleared, ComparativePage, TrainingRecord
+from hybrid_scheduler.server.services import ServicesOf
+from hybrid_scheduler.store import ComparedTask, Store
+
+router = APIRouter(prefix="/api", tags=["history"])
+
+FULL_HISTORY = 1000
+FULL_HISTORY_SECONDS = 1.0
+"""All who look share one answer for so long."""
+_RECORDS = TypeAdapter(list[TrainingRecord])
+
+
+@router.get(
+    "/full_history",
+    response_model=list[TrainingRecord],
+    responses=declared(429, 503),
+    summary="The latest 1000 training records",
+)
+async def full_history(services: ServicesOf) -> Any:
+    """The latest 1000 labelled tasks, newest first: features, best GPU share, best time, whole-task time per device."""
+    kept = await services.cache.get("full_history")
+    if kept is None:
+        rows = await services.door.store.training(FULL_HISTORY)
+        kept = _RECORDS.dump_json(_RECORDS.validate_python([training_record(row) for row in rows]))
+        await services.cache.set("full_history", kept, FULL_HISTORY_SECONDS)
+    return Response(kept, media_type="application/json")
+
+
+@router.get(
+    "/history/comparative",
+    response_model=ComparativePage,
+    responses=declared(404, 422, 429, 503),
+    summary="Results of every scheduler, task by task",
+)
+async def comparative(
+    services: ServicesOf,
+    limit: Limit = 100,
+    before: Before = None,
+    scheduler: SchedulerFilter = None,
+    run_id: RunFilter = None,
+) -> Any:
+    """Finished tasks with the result of every scheduler in their race, newest first, in pages."""
+    store = services.door.store
+    if run_id is None:
+        rows = await store.comparative(limit, before, scheduler)
+    else:
+        rows = await _of_run(store, run_id, limit, before, scheduler)
+    cursor = rows[-1].task.task_id if len(rows) == limit else None
+    return {"items": [comparative_item(row) for row in rows], "next_cursor": cursor}
+
+
+async def _of_run(
+    store: Store, run_id: int, limit: int, before: int | None, scheduler: str | None
+) -> list[ComparedTask]:
+    """A run's ids are one stretch: its page starts at the stretch's end and is cut at its beginning."""
+    run = await store.run(run_id)
+    if run is None:
+        raise ApiError(404, f"there is no run {run_id}")
+    if run.last_task_id is None:
+        return []
+    end = run.last_task_id + 1
+    rows = await store.comparative(limit, end if before is None else min(before, end), scheduler)
+    return [row for row in rows if row.task.run_id == run_id]
+
+
+@router.delete(
+    "/history",
+    response_model=Cleared,
+    responses=declared(401, 403, 409, 413, 429, 503),
+    summary="Clear the history",
+)
+async def clear_history(services: ServicesOf) -> Any:
+    """Forget all stored tasks, results and labels, and the runs that are over. Models stay, and ids go on growing."""
+    cleared = await services.sharing.command("clear")
+    await services.cache.clear()
+    return cleared

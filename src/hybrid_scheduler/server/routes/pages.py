@@ -1,0 +1,91 @@
+"""The dashboard: its page at `/` and at its deep links, its files, and a plain page until it is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from hybrid_scheduler.server.errors import declared, http_error
+from hybrid_scheduler.server.schemas import Online
+
+router = APIRouter(tags=["dashboard"])
+
+STATIC = Path(__file__).parent.parent / "static"
+"""The built dashboard; absent until it is built."""
+PLAIN = Path(__file__).parent.parent / "plain"
+"""A page without anything to build that shows the live race."""
+UNCHANGING = "public, max-age=31536000, immutable"
+"""The names of built files hold a hash of what is in them."""
+ASK_AGAIN = "no-cache"
+
+
+@router.get(
+    "/",
+    response_model=Online,
+    responses={
+        200: {"content": {"text/html": {"schema": {"type": "string"}}}, "description": "Online, or the dashboard."},
+        **declared(429),
+    },
+    summary="The dashboard",
+)
+async def root(request: Request, response: Response) -> Any:
+    """The dashboard for browsers (`Accept: text/html`), a word that the service is there for programs."""
+    if wants_html(request):
+        return index_page()
+    response.headers["Vary"] = "Accept"
+    return Online()
+
+
+@router.head("/", include_in_schema=False)
+async def root_head(request: Request) -> Response:
+    """As `GET /`, less the body."""
+    return index_page() if wants_html(request) else Response(media_type="application/json")
+
+
+class AssetFiles(StaticFiles):
+    """Files of the dashboard, for browsers to keep."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=STATIC / "assets", check_dir=False)
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """The file."""
+        if not (STATIC / "assets").is_dir():
+            raise HTTPException(404)  # not built; the base class would call it a mistake in the set-up
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = UNCHANGING
+        return response
+
+
+def wants_html(request: Request) -> bool:
+    """Whether a person with a browser is asking."""
+    return "text/html" in request.headers.get("accept", "")
+
+
+def index_page() -> Response:
+    """The page of the dashboard, or the plain one."""
+    built = STATIC / "index.html"
+    page = built if built.is_file() else PLAIN / "index.html"
+    return FileResponse(page, media_type="text/html", headers={"Cache-Control": ASK_AGAIN, "Vary": "Accept"})
+
+
+async def not_routed(request: Request, error: Exception) -> Response:
+    """What no route answers: files beside the page, deep links into the dashboard, and errors."""
+    assert isinstance(error, HTTPException)
+    path = request.url.path
+    reads = request.method in ("GET", "HEAD") and error.status_code == 404
+    if reads and path != "/api" and not path.startswith(("/api/", "/assets/", "/ws")):
+        for folder in (STATIC, PLAIN):
+            # Compared with what is there, so that no path can lead anywhere else.
+            names = {each.name: each for each in folder.iterdir() if each.is_file()} if folder.is_dir() else {}
+            if path[1:] in names:
+                return FileResponse(names[path[1:]], headers={"Cache-Control": ASK_AGAIN})
+        if wants_html(request):
+            return index_page()
+    return http_error(error)

@@ -1,0 +1,23 @@
+"""Parameters that several routes take, each with its bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import Path, Query
+
+from hybrid_scheduler.server.schemas import LARGEST_ID
+
+Limit = Annotated[int, Query(ge=1, le=1000, description="Most items to send.", examples=[100])]
+Before = Annotated[
+    int | None,
+    Query(ge=0, le=LARGEST_ID, description="`next_cursor` of the page before; without it the newest come first."),
+]
+SchedulerFilter = Annotated[
+    str | None,
+    Query(min_length=1, max_length=100, description="Only what this scheduler did.", examples=["rl_agent"]),
+]
+RunFilter = Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="Only tasks of this run.")]
+RunKind = Annotated[Literal["live", "compare", "experiment"] | None, Query(description="Only runs of this kind.")]
+TaskNumber = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The task's id.", examples=[123])]
+RunNumber = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The run's id.", examples=[1])]

@@ -1,0 +1,104 @@
+"""One task: putting one's own into the race, and looking closely at a finished one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from hybrid_scheduler.server.decision_review import World, review
+from hybrid_scheduler.server.documents import comparative_item
+from hybrid_scheduler.server.errors import ApiError, declared
+from hybrid_scheduler.server.routes.parameters import TaskNumber
+from hybrid_scheduler.server.schemas import TaskAccepted, TaskDetail, TaskRequest
+from hybrid_scheduler.server.services import ServicesOf
+from hybrid_scheduler.store import ComparedTask, Store
+
+router = APIRouter(prefix="/api", tags=["tasks"])
+
+QUEUE_WINDOW = 300
+"""Tasks before a task in which the parts that were in its way are looked for."""
+LATER_WINDOW = 50
+"""Tasks after it that may have been decided before it, when it waited for parents."""
+PAGE = 100
+DETAIL_SECONDS = 60.0
+"""A finished task does not change; its detail is kept for so long."""
+
+
+@router.post(
+    "/tasks",
+    status_code=201,
+    response_model=TaskAccepted,
+    responses=declared(401, 403, 409, 413, 422, 429, 503),
+    summary="Put a task into the live race",
+)
+async def submit_task(task: TaskRequest, services: ServicesOf) -> Any:
+    """Put a task of your own into the live stream; the service gives its id.
+
+    Answers once the task is stored: with every scheduler's decision and its reasons, what each device would have taken,
+    and what will come of it if nothing disturbs it. What came of it in the end is in the history.
+    """
+    return await services.sharing.command("submit", **task.model_dump())
+
+
+@router.get(
+    "/tasks/{task_id}",
+    response_model=TaskDetail,
+    responses=declared(404, 422, 429, 503),
+    summary="A finished task and every decision about it",
+)
+async def task_detail(task_id: TaskNumber, services: ServicesOf) -> Any:
+    """A finished task with all results, and for each scheduler what every device would have taken.
+
+    Waits follow from the parts of the 300 tasks before it in the same run under the same scheduler; a device that none
+    of them used counts as free. `regret` is the response time above the best that the oracle's search (every device,
+    shares in steps of 5 %) finds for the same task, queues and moment; 0 when the scheduler found something better.
+    """
+    key = f"task:{task_id}"
+    if (kept := await services.cache.get(key)) is not None:
+        return Response(kept, media_type="application/json")
+    store = services.door.store
+    found = await store.comparative(1, before=task_id + 1)
+    if not found or found[0].task.task_id != task_id:
+        raise ApiError(404, f"there is no finished task {task_id}; a task is here once every scheduler has finished it")
+    detail = await _detail(store, found[0])
+    document = TaskDetail.model_validate(detail).model_dump_json().encode()
+    await services.cache.set(key, document, DETAIL_SECONDS)
+    return Response(document, media_type="application/json")
+
+
+async def _detail(store: Store, compared: ComparedTask) -> dict[str, Any]:
+    task = compared.task
+    labels = await store.training(1, before=task.task_id + 1)
+    label = labels[0] if labels and labels[0].task_id == task.task_id else None
+    run = await store.run(task.run_id)
+    world = None if run is None else World.of(run.configuration)
+    around = await _around(store, compared)
+    # A first call loads compiled code; the event loop has better things to do.
+    decisions = await asyncio.to_thread(review, compared, label, around, world)
+    return {
+        **comparative_item(compared),
+        "optimal_gpu_fraction": None if label is None else label.optimal_gpu_fraction,
+        "optimal_time": None if label is None else label.optimal_time,
+        "decisions": decisions,
+    }
+
+
+async def _around(store: Store, compared: ComparedTask) -> list[ComparedTask]:
+    """The tasks of the same run that may have been in this one's way, and its parents."""
+    task = compared.task
+    found: list[ComparedTask] = []
+    before = task.task_id + (LATER_WINDOW if task.dependencies else 0)
+    # In pages, so that other calls get their turn between them.
+    while len(found) < QUEUE_WINDOW:
+        page = [each for each in await store.comparative(PAGE, before=before) if each.task.run_id == task.run_id]
+        found += page
+        if len(page) < PAGE:
+            break
+        before = page[-1].task.task_id
+    known = {each.task.task_id for each in found}
+    for parent in task.dependencies:
+        if parent not in known:
+            found += [each for each in await store.comparative(1, before=parent + 1) if each.task.task_id == parent]
+    return [each for each in found if each.task.task_id != task.task_id]

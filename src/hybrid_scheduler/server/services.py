@@ -1,0 +1,58 @@
+"""What routes work with: one object per application, made by `create_app`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.server.cache import Cache
+from hybrid_scheduler.server.engine_port import EnginePort
+from hybrid_scheduler.server.feed import Feed
+from hybrid_scheduler.server.limits import RateLimits
+from hybrid_scheduler.server.redis_link import RedisLink
+from hybrid_scheduler.server.sharing import Sharing
+from hybrid_scheduler.server.store_door import StoreDoor
+
+
+@dataclass(frozen=True)
+class Services:
+    """The parts of one running service.
+
+    Attributes:
+        settings: Where and how it runs.
+        engine: The live engine of this process.
+        door: Gives the store.
+        link: Redis, None when none is configured.
+        cache: Answers kept for a moment.
+        limits: How often clients may call.
+        feed: The WebSocket clients of this process.
+        sharing: Commands and live messages, wherever the engine runs.
+    """
+
+    settings: ServiceSettings
+    engine: EnginePort
+    door: StoreDoor
+    link: RedisLink | None
+    cache: Cache
+    limits: RateLimits
+    feed: Feed
+    sharing: Sharing
+
+    def status(self) -> dict[str, Any]:
+        """The whole `Status`."""
+        feed = {"clients": self.feed.clients, "frames": self.feed.frames, "dropped": self.feed.dropped}
+        token_required = self.settings.api_token is not None
+        return {**self.sharing.status(), "feed": feed, "token_required": token_required}
+
+
+def services_of(connection: HTTPConnection) -> Services:
+    """The services of the application that a call came to."""
+    found: Services = connection.app.state.services
+    return found
+
+
+ServicesOf = Annotated[Services, Depends(services_of)]

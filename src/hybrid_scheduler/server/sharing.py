@@ -1,0 +1,192 @@
+"""One live race for several server processes: Redis carries live messages, status and commands between them.
+
+Every process subscribes to one channel. The process that owns the engine sends its messages to its own clients itself
+and publishes them for the others; so Redis can come and go without its clients noticing. Another process that gets a
+command publishes it, the owner carries it out and publishes the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from typing import Any
+
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.server.background import end_tasks, log_failure
+from hybrid_scheduler.server.engine_port import EngineError, EnginePort
+from hybrid_scheduler.server.feed import Feed
+from hybrid_scheduler.server.letters import (
+    CHANNEL,
+    Command,
+    CommandAnswer,
+    Frame,
+    Letter,
+    OwnerStatus,
+    Refusal,
+    read_letter,
+)
+from hybrid_scheduler.server.redis_link import REDIS_ERRORS, RedisLink
+
+_LOG = logging.getLogger(__name__)
+
+COMMAND_TIMEOUT = 20.0
+"""Seconds the owner has to answer a command."""
+STATUS_INTERVAL = 1.0
+STATUS_KEPT = 5.0
+"""Seconds after which an owner that has said nothing is no longer believed."""
+MOST_WAITING = 256
+"""Letters that wait to be published; while Redis is slow the oldest are left out."""
+LONGEST_PAUSE = 5.0
+INVALID_INPUT = "invalid_input"
+
+
+class Sharing:
+    """The live race as this process sees it, whoever runs the engine."""
+
+    def __init__(self, engine: EnginePort, feed: Feed, link: RedisLink | None) -> None:
+        self._engine, self._feed, self._link = engine, feed, link
+        self._name = uuid.uuid4().hex
+        self._outbox: asyncio.Queue[Letter] = asyncio.Queue(MOST_WAITING)
+        self._answers: dict[str, asyncio.Future[CommandAnswer]] = {}
+        self._owner_status: tuple[float, dict[str, Any]] = (-STATUS_KEPT, {})
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Begin to pass messages on."""
+        self._engine.listen(self._from_engine)
+        if self._link is not None:
+            for work in (self._send_letters, self._read_letters, self._tell_status):
+                self._keep(asyncio.create_task(work(self._link), name=f"sharing{work.__name__}"))
+
+    async def close(self) -> None:
+        """Stop."""
+        await end_tasks(self._tasks)
+
+    def status(self) -> dict[str, Any]:
+        """The `Status` without what belongs to this process: the owner's where this process follows and knows it."""
+        own = self._engine.status()
+        told, known = self._owner_status
+        if own["state"] == "following" and asyncio.get_running_loop().time() - told < STATUS_KEPT:
+            return {**known, "owner": False}
+        return own
+
+    async def command(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Have one command carried out, here or by the process that owns the engine.
+
+        Raises:
+            EngineError: The engine refused it or cannot be reached.
+            InvalidInputError: The engine does not accept the arguments.
+        """
+        if self._engine.status()["state"] != "following":
+            return await self._engine.command(name, **arguments)
+        if self._link is None or not self._link.up:
+            raise EngineError(
+                "another server process runs the engine and this one cannot reach it; call that one, or let them "
+                "share a Redis (REDIS_URL)",
+                code="not_owner",
+                status=409,
+            )
+        number = uuid.uuid4().hex
+        letter = Command.model_validate({"sender": self._name, "number": number, "name": name, "arguments": arguments})
+        self._answers[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._post(letter)
+            async with asyncio.timeout(COMMAND_TIMEOUT):
+                return _result(await self._answers[number])
+        except TimeoutError as error:
+            raise EngineError(
+                "the server process that runs the engine has not answered; try again", code="owner_silent"
+            ) from error
+        finally:
+            del self._answers[number]
+
+    # --- what this process says
+
+    def _from_engine(self, frame: bytes) -> None:
+        self._feed.publish(frame)
+        if self._link is not None and self._link.up:
+            self._post(Frame(sender=self._name, text=frame.decode()))
+
+    def _post(self, letter: Letter) -> None:
+        if self._outbox.full():
+            self._outbox.get_nowait()
+        self._outbox.put_nowait(letter)
+
+    async def _tell_status(self, link: RedisLink) -> None:
+        while True:
+            await asyncio.sleep(STATUS_INTERVAL)
+            status = self._engine.status()
+            if status["owner"] and link.up:
+                self._post(OwnerStatus(sender=self._name, status=status))
+
+    async def _send_letters(self, link: RedisLink) -> None:
+        while True:
+            letter = await self._outbox.get()
+            if link.up:
+                try:
+                    await link.client.publish(CHANNEL, letter.model_dump_json())
+                except REDIS_ERRORS as error:
+                    link.lost(error)
+
+    # --- what other processes say
+
+    async def _read_letters(self, link: RedisLink) -> None:
+        pause = 0.1
+        while True:
+            if link.up:
+                try:
+                    async with link.client.pubsub(ignore_subscribe_messages=True) as channel:
+                        await channel.subscribe(CHANNEL)
+                        pause = 0.1
+                        while link.up:
+                            message = await channel.get_message(timeout=1.0)
+                            if message is not None:
+                                self._receive(message["data"])
+                except REDIS_ERRORS as error:
+                    link.lost(error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _receive(self, data: bytes) -> None:
+        try:
+            letter = read_letter(data)
+        except ValueError:
+            _LOG.warning("something that is not ours was published on %s; left alone", CHANNEL)
+            return
+        if letter.sender == self._name:
+            return
+        if isinstance(letter, Frame):
+            if not self._engine.status()["owner"]:
+                self._feed.publish(letter.text.encode())
+        elif isinstance(letter, OwnerStatus):
+            self._owner_status = asyncio.get_running_loop().time(), letter.status
+        elif isinstance(letter, Command):
+            if self._engine.status()["owner"]:
+                self._keep(asyncio.create_task(self._carry_out(letter)))
+        elif (waiting := self._answers.get(letter.number)) is not None and not waiting.done():
+            waiting.set_result(letter)
+
+    async def _carry_out(self, asked: Command) -> None:
+        answer = CommandAnswer(sender=self._name, number=asked.number)
+        try:
+            answer.result = await self._engine.command(asked.name, **asked.arguments)
+        except EngineError as error:
+            answer.refusal = Refusal(message=str(error), code=error.code, status=error.status)
+        except InvalidInputError as error:
+            answer.refusal = Refusal(message=str(error), code=INVALID_INPUT, status=422)
+        self._post(answer)
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        """Tasks need somebody who holds them, and who hears how they end."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(log_failure)
+
+
+def _result(answer: CommandAnswer) -> dict[str, Any]:
+    if answer.refusal is not None:
+        if answer.refusal.code == INVALID_INPUT:
+            raise InvalidInputError(answer.refusal.message)
+        raise EngineError(answer.refusal.message, code=answer.refusal.code, status=answer.refusal.status)
+    return answer.result or {}

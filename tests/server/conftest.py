@@ -1,0 +1,73 @@
+"""The web half on real stores and a real Redis, with an engine that does as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from databases import database_url, new_database, new_postgres, new_sqlite, postgres_folder, postgres_url
+from redis_server import own_redis, redis_url, running_redis
+from running_service import NewService, Service
+
+from hybrid_scheduler.config.service import ServiceSettings
+
+__all__ = [
+    "database_url",
+    "new_database",
+    "new_postgres",
+    "new_sqlite",
+    "own_redis",
+    "postgres_folder",
+    "postgres_url",
+    "redis_url",
+    "running_redis",
+]
+
+
+@pytest.fixture
+def service_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Settings of a service on SQLite in a folder of its own that limits nobody."""
+    monkeypatch.chdir(tmp_path)
+    return {
+        "_env_file": None,
+        "database_url": f"sqlite+aiosqlite:///{tmp_path}/service.db",
+        "rate_limit": "100000/minute",
+        "write_rate_limit": "100000/minute",
+        "log_file": "",
+    }
+
+
+@pytest.fixture
+def new_service(service_settings: dict[str, Any]) -> Iterator[NewService]:
+    """Makes running services; settings as keyword arguments."""
+    with ExitStack() as running:
+
+        def make(opener: Any = None, **settings: Any) -> Service:
+            service = Service(ServiceSettings(**(service_settings | settings)), opener)
+            running.enter_context(service.client)
+            return service
+
+        yield make
+
+
+@pytest.fixture
+def service(new_service: NewService) -> Service:
+    """A running service on SQLite."""
+    return new_service()
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "sqlite+redis", "postgresql+redis"])
+def deployed(request: pytest.FixtureRequest) -> Service:
+    """A running service on each store, without and with Redis."""
+    kind, _, shared = request.param.partition("+")
+    settings = {}
+    if kind == "postgresql":
+        settings["database_url"] = request.getfixturevalue("postgres_url")
+    if shared:
+        settings["redis_url"] = request.getfixturevalue("redis_url")
+    # Asked for last, so that it ends before what it stands on.
+    made: Service = request.getfixturevalue("new_service")(**settings)
+    return made

@@ -1,0 +1,164 @@
+"""An engine without a race: keeps state, stores what it is given, says what it is told to. For the web half's tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from hybrid_scheduler.model.errors import UnknownNameError
+from hybrid_scheduler.server.engine_port import EngineError
+from hybrid_scheduler.server.store_door import StoreDoor
+from hybrid_scheduler.store import SubmittedTask
+from hybrid_scheduler.workloads.presets import PRESETS
+
+SCHEDULERS = ("greedy", "oracle")
+MESSAGES = {"running": "it runs", "paused": "it is paused", "stopped": "it is stopped"}
+
+
+class FakeEngine:
+    """Implements `EnginePort` in process.
+
+    Attributes:
+        state: What it says its state is; tests may set it.
+        owner: Whether it says it owns the engine.
+        up: What it says of its health.
+        commands: Every command it was given.
+        delay: Seconds it takes for a command.
+    """
+
+    def __init__(self, door: StoreDoor) -> None:
+        self._door = door
+        self._listeners: list[Callable[[bytes], None]] = []
+        self._next = self.run_id = 0
+        self.state, self.owner, self.up, self.delay = "stopped", True, True, 0.0
+        self.commands: list[tuple[str, dict[str, Any]]] = []
+        self.opened = self.closed = False
+        self.settings: dict[str, Any] = {
+            "preset": "mixed",
+            "trace": None,
+            "arrival_rate": 2.0,
+            "load": 0.05,
+            "speed": 1.0,
+            "flat_out": False,
+            "schedulers": list(SCHEDULERS),
+            "energy_weight": 0.5,
+        }
+
+    async def open(self) -> None:
+        run = await self._door.store.begin_run("live", seed=42, configuration={}, schedulers=SCHEDULERS, reserve=10**6)
+        self.run_id, self._next = run.id, run.first_task_id
+        self.opened, self.state = True, "running"
+
+    async def close(self) -> None:
+        # The store must still be there when the engine ends.
+        await self._door.store.ping()
+        self.closed = True
+
+    async def command(self, name: str, **arguments: Any) -> dict[str, Any]:
+        self.commands.append((name, arguments))
+        await asyncio.sleep(self.delay)
+        if self.state == "starting":
+            raise EngineError("the engine is starting; try again in a moment")
+        return await getattr(self, f"_{name}")(**arguments)  # type: ignore[no-any-return]
+
+    def status(self) -> dict[str, Any]:
+        racer = {"colour": "#22c55e", "tasks": 7, "decisions": 8, "unfinished": 1, "overloaded": False}
+        return {
+            "state": self.state,
+            "is_running": self.state == "running",
+            "is_paused": self.state == "paused",
+            "owner": self.owner,
+            "tasks_processed": 7,
+            "simulated_time": 3.5,
+            "rates": {"arrival_rate": 2.0, "tasks_per_second": 2.0},
+            "settings": self.settings,
+            "run": {"id": 1, "seed": 42, "first_task_id": 0, "started": datetime(2026, 1, 1, tzinfo=UTC)},
+            "schedulers": [{"name": name, **racer} for name in self.settings["schedulers"]],
+            "models": [
+                {
+                    "scheduler_name": "rl_agent",
+                    "origin": "packaged",
+                    "version": None,
+                    "updates": 3,
+                    "refits": 0,
+                    "figures": {"loss": 0.5, "r2": None},
+                }
+            ],
+            "store": {"kind": "sqlite", "waiting_tasks": 0, "available": True, "stored_tasks": 7},
+            "message": "",
+            "version": "0",
+        }
+
+    def health(self) -> Mapping[str, str]:
+        message = "" if self.up else "it is being restarted"
+        return {"status": "up" if self.up else "down", "kind": "process", "message": message}
+
+    def listen(self, listener: Callable[[bytes], None]) -> None:
+        self._listeners.append(listener)
+
+    def emit(self, message: Mapping[str, Any]) -> None:
+        """Send one live message; must run on the event loop."""
+        for listener in self._listeners:
+            listener(orjson.dumps(message))
+
+    # --- commands
+
+    async def _control(self, state: str) -> dict[str, Any]:
+        self.state = state
+        return {
+            "state": state,
+            "is_running": state == "running",
+            "is_paused": state == "paused",
+            "message": MESSAGES[state],
+        }
+
+    async def _start(self) -> dict[str, Any]:
+        return await self._control("running")
+
+    async def _stop(self) -> dict[str, Any]:
+        return await self._control("stopped")
+
+    async def _pause(self) -> dict[str, Any]:
+        return await self._control("paused" if self.state == "running" else self.state)
+
+    async def _resume(self) -> dict[str, Any]:
+        return await self._control("running" if self.state == "paused" else self.state)
+
+    async def _settings(self, **change: Any) -> dict[str, Any]:
+        if "preset" in change and change["preset"] not in PRESETS:
+            raise UnknownNameError("preset", change["preset"], PRESETS)
+        self.settings |= change
+        return self.settings
+
+    async def _submit(self, dependencies: list[int], **features: float) -> dict[str, Any]:
+        number = self._next
+        self._next += 1
+        task = SubmittedTask(
+            number, self.run_id, **features, dependencies=tuple(dependencies), submitted=datetime.now(UTC)
+        )
+        await self._door.store.submit(task)
+        decision = {"gpu_fraction": 0.0, "gpu_id": None, "reason": "it is idle", "predicted": {"cpu_0": 1.0}}
+        return {
+            "task": {"task_id": number, "run_id": self.run_id, **features, "arrival_time": 3.5, "dependencies": []},
+            "decisions": [
+                {"scheduler_name": name, **decision, "considered": [], "projected": None, "regret": None}
+                for name in self.settings["schedulers"]
+            ],
+        }
+
+    async def _clear(self) -> dict[str, Any]:
+        store = self._door.store
+        before = await store.exact_counts()
+        await store.clear()
+        after = await store.exact_counts()
+        gone = {name: before[name] - after[name] for name in before}
+        return {
+            "tasks": gone["tasks"],
+            "results": gone["scheduler_results"],
+            "training": gone["training_data"],
+            "runs": gone["runs"],
+        }

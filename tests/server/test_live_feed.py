@@ -1,0 +1,179 @@
+"""The WebSocket fan-out, over real connections."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from real_server import RealServer
+from running_service import NewService
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.server import feed
+
+PADDING = "x" * 50_000
+
+
+@pytest.fixture
+def server(service_settings: dict[str, Any]) -> Iterator[RealServer]:
+    with RealServer(ServiceSettings(**service_settings, max_clients=5)) as running:
+        yield running
+
+
+def _update(number: int, padding: str = "") -> dict[str, Any]:
+    return {"type": "simulation_update", "seq": number, "padding": padding}
+
+
+def _receive(connection: ClientConnection, timeout: float = 5.0) -> dict[str, Any]:
+    message: dict[str, Any] = json.loads(connection.recv(timeout))
+    return message
+
+
+def _until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_everybody_gets_every_kind_of_message_as_text(server: RealServer) -> None:
+    with connect(server.websocket) as first, connect(server.websocket) as second:
+        _until(lambda: server.service.app.state.services.feed.clients == 2)
+        server.emit(_update(1))
+        server.emit({"type": "log", "time": 1.0, "level": "info", "message": "Task 105 assigned to GPU 3 by rl_agent"})
+        server.emit({"type": "notification", "level": "info", "message": "model retrained"})
+        for each in (first, second):
+            assert isinstance(each.recv(5), str)
+            assert [_receive(each)["type"] for _ in range(2)] == ["log", "notification"]
+
+
+def test_who_comes_gets_the_last_update_at_once(server: RealServer) -> None:
+    server.emit(_update(1))
+    server.emit(_update(2))
+    with connect(server.websocket) as late:
+        assert _receive(late)["seq"] == 2
+
+
+def test_what_clients_send_is_ignored_and_a_flood_is_cut_off(server: RealServer) -> None:
+    with connect(server.websocket) as rude, connect(server.websocket) as other:
+        for garbage in ("{", "", b"\x00\xff", "[" * 1000, json.dumps({"type": "simulation_update"})):
+            rude.send(garbage)
+        _until(lambda: server.service.app.state.services.feed.clients == 2)
+        server.emit(_update(3))
+        assert _receive(rude)["seq"] == 3
+        rude.send("x" * 20_000)
+        with pytest.raises(ConnectionClosed) as closed:
+            rude.recv(5)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1009
+        assert _receive(other)["seq"] == 3
+    _until(lambda: server.service.app.state.services.feed.clients == 0)
+
+
+def test_more_clients_than_allowed_are_refused(server: RealServer) -> None:
+    with ExitStack() as connected:
+        for _ in range(5):
+            connected.enter_context(connect(server.websocket))
+        with pytest.raises(InvalidStatus) as refused, connect(server.websocket):
+            pass
+        assert refused.value.response.status_code == 503
+        assert b"too_many_clients" in (refused.value.response.body or b"")
+    _until(lambda: server.service.app.state.services.feed.clients == 0)
+    with connect(server.websocket):
+        pass
+
+
+def _silent_client(server: RealServer) -> socket.socket:
+    """A client that shakes hands and then reads nothing."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.connect(("127.0.0.1", server.port))
+    raw.sendall(
+        b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    return raw
+
+
+def test_a_client_that_reads_nothing_slows_nobody_and_is_cut_off(
+    server: RealServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "SEND_TIMEOUT", 2.0)
+    fan_out = server.service.app.state.services.feed
+    with _silent_client(server), connect(server.websocket, max_size=None) as reader:
+        _until(lambda: fan_out.clients == 2)
+        slowest = 0.0
+        for number in range(150):
+            sent = time.perf_counter()
+            server.emit(_update(number, PADDING))
+            assert _receive(reader)["seq"] == number
+            slowest = max(slowest, time.perf_counter() - sent)
+        assert fan_out.dropped > 50
+        assert slowest < 0.5
+        _until(lambda: fan_out.clients == 1)
+        server.emit(_update(999))
+        assert _receive(reader)["seq"] == 999
+        # The connection is really gone, not only forgotten.
+        _until(lambda: len(server._server.server_state.connections) == 1)
+
+
+def test_a_client_that_was_slow_gets_the_newest_and_is_told_once(server: RealServer) -> None:
+    fan_out = server.service.app.state.services.feed
+    with connect(server.websocket, max_size=None, max_queue=1) as slow:
+        _until(lambda: fan_out.clients == 1)
+        for number in range(300):
+            server.emit(_update(number, PADDING))
+        _until(lambda: fan_out.dropped > 0)
+        seen = []
+        while not seen or seen[-1].get("seq") != 299:
+            seen.append(_receive(slow))
+        told = [each["message"] for each in seen if each["type"] == "notification"]
+        numbers = [each["seq"] for each in seen if each["type"] == "simulation_update"]
+        assert numbers == sorted(numbers)
+        assert len(numbers) + fan_out.dropped == 300
+        assert len(told) == 1
+        assert told[0].startswith("client too slow: ")
+        server.emit(_update(300))
+        assert _receive(slow)["seq"] == 300
+
+
+def test_messages_wait_in_a_bounded_queue(new_service: NewService) -> None:
+    client = feed._Client(None)  # type: ignore[arg-type]
+    dropped = sum(client.offer_message(f'"{i}"') for i in range(200))
+    assert dropped == 200 - feed.MOST_WAITING
+    assert client._next() == f'"{dropped}"'
+
+
+def test_the_server_ends_with_clients_connected_even_stuck_ones(service_settings: dict[str, Any]) -> None:
+    running = RealServer(ServiceSettings(**service_settings))
+    with running as server, _silent_client(server) as stuck, connect(server.websocket, max_size=None) as reader:
+        _until(lambda: server.service.app.state.services.feed.clients == 2)
+        for number in range(100):
+            server.emit(_update(number, PADDING))
+        began = time.monotonic()
+        running.end()
+        assert time.monotonic() - began < 5
+        assert server.service.engine.closed
+        assert stuck.fileno() >= 0
+        with pytest.raises(ConnectionClosed):
+            while True:
+                reader.recv(5)
+
+
+def test_pings_are_sent() -> None:
+    """The heartbeat is the protocol's own; that it is on is a matter of configuration."""
+    from fastapi import FastAPI
+
+    from hybrid_scheduler.server.serve import server_config
+    from hybrid_scheduler.server.websocket_protocol import FeedProtocol
+
+    config = server_config(FastAPI())
+    assert config.ws_ping_interval == config.ws_ping_timeout == 20.0
+    assert config.ws is FeedProtocol
