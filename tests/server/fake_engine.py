@@ -9,11 +9,11 @@ from typing import Any
 
 import orjson
 
-from hybrid_scheduler.model.errors import UnknownNameError
+from hybrid_scheduler.schedulers.registry import scheduler_class
 from hybrid_scheduler.server.engine_port import EngineError
 from hybrid_scheduler.server.store_door import StoreDoor
 from hybrid_scheduler.store import SubmittedTask
-from hybrid_scheduler.workloads.presets import PRESETS
+from hybrid_scheduler.workloads.presets import find_preset
 
 SCHEDULERS = ("greedy", "oracle")
 MESSAGES = {"running": "it runs", "paused": "it is paused", "stopped": "it is stopped"}
@@ -129,8 +129,12 @@ class FakeEngine:
         return await self._control("running" if self.state == "paused" else self.state)
 
     async def _settings(self, **change: Any) -> dict[str, Any]:
-        if "preset" in change and change["preset"] not in PRESETS:
-            raise UnknownNameError("preset", change["preset"], PRESETS)
+        if "preset" in change:
+            find_preset(change["preset"])
+        for name in change.get("schedulers", ()):
+            scheduler_class(name)
+        if "trace" in change:
+            raise EngineError(f"there is no trace {change['trace']!r}", code="unknown_trace", status=404)
         self.settings |= change
         return self.settings
 

@@ -18,8 +18,10 @@ from hybrid_scheduler.store import open_store
 def _details(folder: Path, tasks: TaskBatch, physics: Physics | None = None) -> list[dict[str, Any]]:
     async def work() -> list[dict[str, Any]]:
         async with await open_store(f"sqlite+aiosqlite:///{folder}/store.db") as store:
+            # Twice: what belongs to another run must not get in the way.
             await store_race(store, tasks, RACERS, physics)
-            return [await _detail(store, each) for each in await store.comparative(len(tasks))]
+            await store_race(store, tasks, RACERS, physics)
+            return [await _detail(store, each) for each in await store.comparative(2 * len(tasks))]
 
     return asyncio.run(work())
 
@@ -31,7 +33,7 @@ def _report(detail: dict[str, Any], scheduler: str) -> dict[str, Any]:
 
 @pytest.fixture(params=["alone", "parents", "serial"])
 def details(request: pytest.FixtureRequest, tmp_path: Path) -> list[dict[str, Any]]:
-    tasks = make_tasks(120, rate=4.0, dependency_prob=0.3 if request.param == "parents" else 0.0)
+    tasks = make_tasks(70, rate=4.0, dependency_prob=0.3 if request.param == "parents" else 0.0)
     return _details(tmp_path, tasks, Physics(split="serial") if request.param == "serial" else None)
 
 
@@ -55,7 +57,7 @@ def test_a_whole_task_on_the_cpu_would_have_taken_what_it_took(details: list[dic
             assert free_gpu["wait"] == 0
         assert free_gpu["energy"] == pytest.approx(50 * free_gpu["seconds"])
         waited += result["wait_time"] > 0.01
-    assert waited > 10
+    assert waited > 20
 
 
 def test_reconstructed_waits_are_the_measured_ones(tmp_path: Path) -> None:
@@ -79,8 +81,8 @@ def test_reconstructed_waits_are_the_measured_ones(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decision_review, "_mark_chosen", compare)
-        _details(tmp_path, make_tasks(120, rate=4.0, dependency_prob=0.3))
-    assert checked > 30
+        _details(tmp_path, make_tasks(70, rate=4.0, dependency_prob=0.3))
+    assert checked > 60
 
 
 def test_a_split_is_an_entry_of_its_own(tmp_path: Path) -> None:

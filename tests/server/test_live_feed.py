@@ -77,7 +77,7 @@ def test_what_clients_send_is_ignored_and_a_flood_is_cut_off(server: RealServer)
     _until(lambda: server.service.app.state.services.feed.clients == 0)
 
 
-def test_more_clients_than_allowed_are_refused(server: RealServer) -> None:
+def test_more_clients_than_allowed_are_refused(server: RealServer, caplog: pytest.LogCaptureFixture) -> None:
     with ExitStack() as connected:
         for _ in range(5):
             connected.enter_context(connect(server.websocket))
@@ -85,6 +85,8 @@ def test_more_clients_than_allowed_are_refused(server: RealServer) -> None:
             pass
         assert refused.value.response.status_code == 503
         assert b"too_many_clients" in (refused.value.response.body or b"")
+        assert refused.value.response.headers["X-Content-Type-Options"] == "nosniff"
+    assert [each.message for each in caplog.records if each.levelname == "ERROR"] == []
     _until(lambda: server.service.app.state.services.feed.clients == 0)
     with connect(server.websocket):
         pass
@@ -163,8 +165,12 @@ def test_the_server_ends_with_clients_connected_even_stuck_ones(service_settings
         assert server.service.engine.closed
         assert stuck.fileno() >= 0
         with pytest.raises(ConnectionClosed):
-            while True:
-                reader.recv(5)
+            _read_on(reader)
+
+
+def _read_on(connection: ClientConnection) -> None:
+    while True:
+        connection.recv(5)
 
 
 def test_pings_are_sent() -> None:

@@ -72,6 +72,7 @@ def test_settings_change_what_is_named(deployed: Service) -> None:
         ({"load": 0.1, "arrival_rate": 1}, "give one"),
         ({"preset": "mixed", "trace": "a.csv"}, "give one"),
         ({"schedulers": []}, "schedulers"),
+        ({"schedulers": ["greedy", "greedy"]}, "twice"),
     ],
 )
 def test_bad_settings_say_why(service: Service, change: dict[str, Any], words: str) -> None:
@@ -88,6 +89,8 @@ def test_an_own_task_is_stored_before_it_is_answered(deployed: Service) -> None:
     assert [each["scheduler_name"] for each in answer.json()["decisions"]] == ["greedy", "oracle"]
     stored = deployed.run(deployed.door.store.submitted)
     assert [each.task_id for each in stored] == [task["task_id"]]
+    early = deployed.client.get(f"/api/tasks/{task['task_id']}")
+    assert (early.status_code, early.json()["error"]["code"]) == (409, "not_finished")
 
 
 def test_history_is_paged_newest_first_without_gap_or_repetition(deployed: Service) -> None:

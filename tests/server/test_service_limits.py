@@ -74,7 +74,7 @@ def test_when_redis_goes_the_process_counts_for_itself(own_redis: RedisServer, n
 
 @pytest.mark.parametrize("text", ["often", "-1/minute", "5/fortnight", ""])
 def test_a_limit_that_is_none_is_refused_at_the_start(new_service: NewService, text: str) -> None:
-    with pytest.raises(InvalidInputError, match="RATE_LIMIT is .* like 300/minute"):
+    with pytest.raises(InvalidInputError, match=r"RATE_LIMIT is .* like 300/minute"):
         new_service(rate_limit=text)
 
 

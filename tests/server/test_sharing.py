@@ -63,6 +63,8 @@ def test_a_follower_says_what_the_owner_says(pair: tuple[Service, Service]) -> N
     assert status["state"] == "running"
     assert not status["owner"]
     assert owner.client.get("/api/status").json()["owner"]
+    racing = {each["name"] for each in follower.client.get("/api/schedulers").json() if each["in_race"]}
+    assert racing == {"greedy", "oracle"}
 
 
 def test_a_follower_passes_commands_on(pair: tuple[Service, Service]) -> None:

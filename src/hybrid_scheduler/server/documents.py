@@ -15,9 +15,28 @@ def comparative_item(compared: ComparedTask) -> dict[str, Any]:
 
 def result_document(row: ResultRow) -> dict[str, Any]:
     """A `Result`. Parts that were in vain are left out: they are no part of what came of the task."""
-    document = row._asdict()
-    document["parts"] = [part._asdict() for part in row.parts if not part.lost]
-    return document
+    return {
+        "gpu_fraction": row.gpu_fraction,
+        "gpu_id": row.gpu_id,
+        "actual_time": row.actual_time,
+        "wait_time": row.wait_time,
+        "response_time": row.response_time,
+        "finish_time": row.finish_time,
+        "energy_consumption": row.energy_consumption,
+        "execution_cost": row.execution_cost,
+        "failed": row.failed,
+        "parts": [
+            {
+                "device": each.device,
+                "share": each.share,
+                "start": each.start,
+                "end": each.end,
+                "expected": each.expected,
+            }
+            for each in row.parts
+            if not each.lost
+        ],
+    }
 
 
 def training_record(row: TrainingRow) -> dict[str, Any]:

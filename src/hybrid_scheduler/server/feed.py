@@ -60,7 +60,7 @@ class _Client:
             await self.wake.wait()
             self.wake.clear()
             while (text := self._next()) is not None:
-                with anyio.fail_after(SEND_TIMEOUT):
+                async with asyncio.timeout(SEND_TIMEOUT):
                     await self.socket.send_text(text)
 
     def _next(self) -> str | None:
@@ -146,5 +146,5 @@ async def _cut_off(socket: WebSocket) -> None:
         return
     # Another server than ours: an orderly goodbye, for which the client may not be there either.
     with contextlib.suppress(TimeoutError, WebSocketDisconnect):
-        with anyio.fail_after(1.0):
+        async with asyncio.timeout(1.0):
             await socket.close(1013, "client too slow")

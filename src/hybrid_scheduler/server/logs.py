@@ -102,6 +102,10 @@ def formatter_for(settings: ServiceSettings) -> logging.Formatter:
     return kind(secrets_of(settings))
 
 
+def _not_about_one_websocket(record: logging.LogRecord) -> bool:
+    return not str(record.msg).startswith(('%s - "WebSocket', "connection open", "connection closed"))
+
+
 def configure_logging(settings: ServiceSettings) -> None:
     """Send every log line of this process to standard error and to the log file.
 
@@ -123,7 +127,8 @@ def configure_logging(settings: ServiceSettings) -> None:
     for handler in handlers:
         handler.setFormatter(formatter)
     logging.basicConfig(level=settings.log_level, handlers=handlers, force=True)
-    # Ours says the same without query strings.
+    # Our own lines say the same, without query strings.
     logging.getLogger("uvicorn.access").disabled = True
+    logging.getLogger("uvicorn.error").addFilter(_not_about_one_websocket)
     for noisy in ("asyncio", "alembic", "aiosqlite", "numba", "matplotlib"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -5,12 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from hybrid_scheduler.schedulers.registry import scheduler_names
+from hybrid_scheduler.workloads.presets import PRESETS
 
 LARGEST_ID = 2**53 - 1
 """Ids are whole numbers a browser can hold exactly."""
 
-TaskId = Annotated[int, Field(ge=0, le=LARGEST_ID, examples=[123])]
+
+def _whole(value: object) -> object:
+    """JSON has one kind of number: 5.0 is as whole as 5."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+TaskId = Annotated[int, Field(ge=0, le=LARGEST_ID, examples=[123]), BeforeValidator(_whole)]
 SchedulerName = Annotated[str, Field(min_length=1, max_length=100, examples=["rl_agent"])]
 State = Literal["starting", "running", "paused", "stopped", "waiting_for_store", "following", "failed"]
 
@@ -59,16 +68,40 @@ class LiveSettings(Answer):
     energy_weight: float = Field(description="What the learners care for: 0 time only, 1 energy only.")
 
 
+# Known names stand in the description as patterns; they are checked by the engine, whose message names the nearest.
+_STEADY = "|".join(name for name in PRESETS if name != "drift")
+_KNOWN_PRESET = {"pattern": f"^({_STEADY}|drift(:({_STEADY}):({_STEADY}))?)$"}
+_KNOWN_SCHEDULER = {"pattern": f"^({'|'.join(scheduler_names())})$"}
+RacerName = Annotated[
+    str, Field(min_length=1, max_length=100, examples=["rl_agent"], json_schema_extra=dict(_KNOWN_SCHEDULER))
+]
+
+
+def _not_both(first: str, second: str, kind: str) -> dict[str, Any]:
+    return {"required": [first, second], "properties": {first: {"type": kind}, second: {"type": kind}}}
+
+
 class SettingsChange(Request):
     """What to change; what is left out stays. Another set of schedulers begins a new run."""
 
-    preset: Annotated[str | None, Field(min_length=1, max_length=100, examples=["mixed"])] = None
-    trace: Annotated[str | None, Field(min_length=1, max_length=200)] = None
+    model_config = ConfigDict(
+        json_schema_extra={
+            "not": {"anyOf": [_not_both("arrival_rate", "load", "number"), _not_both("preset", "trace", "string")]},
+            "examples": [{"preset": "mixed", "load": 0.3, "speed": 2.0}],
+        }
+    )
+
+    preset: Annotated[
+        str | None, Field(min_length=1, max_length=100, examples=["mixed"], json_schema_extra=dict(_KNOWN_PRESET))
+    ] = None
+    trace: Annotated[str | None, Field(min_length=1, max_length=200, description="A file in the trace folder.")] = None
     arrival_rate: Annotated[float | None, Field(gt=0, le=1e6, examples=[5.0])] = None
     load: Annotated[float | None, Field(gt=0, le=100, examples=[0.3])] = None
     speed: Annotated[float | None, Field(gt=0, le=1e6, examples=[2.0])] = None
     flat_out: bool | None = None
-    schedulers: Annotated[list[SchedulerName] | None, Field(min_length=1, max_length=32)] = None
+    schedulers: Annotated[
+        list[RacerName] | None, Field(min_length=1, max_length=32, json_schema_extra={"uniqueItems": True})
+    ] = None
     energy_weight: Annotated[float | None, Field(ge=0, le=1, examples=[0.5])] = None
 
     @model_validator(mode="after")
@@ -77,6 +110,8 @@ class SettingsChange(Request):
             raise ValueError("arrival_rate and load are two ways to say the same thing; give one")
         if self.preset is not None and self.trace is not None:
             raise ValueError("tasks come from a preset or from a trace; give one")
+        if self.schedulers is not None and len(set(self.schedulers)) < len(self.schedulers):
+            raise ValueError("schedulers names somebody twice; name each once")
         return self
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 import uuid
 from typing import Any
 
@@ -30,8 +32,8 @@ from hybrid_scheduler.server.redis_link import REDIS_ERRORS, RedisLink
 
 _LOG = logging.getLogger(__name__)
 
-COMMAND_TIMEOUT = 20.0
-"""Seconds the owner has to answer a command."""
+COMMAND_TIMEOUT = 35.0
+"""Seconds the owner has to answer a command; its engine has less."""
 STATUS_INTERVAL = 1.0
 STATUS_KEPT = 5.0
 """Seconds after which an owner that has said nothing is no longer believed."""
@@ -49,7 +51,7 @@ class Sharing:
         self._name = uuid.uuid4().hex
         self._outbox: asyncio.Queue[Letter] = asyncio.Queue(MOST_WAITING)
         self._answers: dict[str, asyncio.Future[CommandAnswer]] = {}
-        self._owner_status: tuple[float, dict[str, Any]] = (-STATUS_KEPT, {})
+        self._owner_status: tuple[float, dict[str, Any]] = (-math.inf, {})
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
@@ -67,7 +69,7 @@ class Sharing:
         """The `Status` without what belongs to this process: the owner's where this process follows and knows it."""
         own = self._engine.status()
         told, known = self._owner_status
-        if own["state"] == "following" and asyncio.get_running_loop().time() - told < STATUS_KEPT:
+        if own["state"] == "following" and time.monotonic() - told < STATUS_KEPT:
             return {**known, "owner": False}
         return own
 
@@ -160,7 +162,7 @@ class Sharing:
             if not self._engine.status()["owner"]:
                 self._feed.publish(letter.text.encode())
         elif isinstance(letter, OwnerStatus):
-            self._owner_status = asyncio.get_running_loop().time(), letter.status
+            self._owner_status = time.monotonic(), letter.status
         elif isinstance(letter, Command):
             if self._engine.status()["owner"]:
                 self._keep(asyncio.create_task(self._carry_out(letter)))

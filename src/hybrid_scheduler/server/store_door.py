@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ class StoreDoor:
         self._store: Store | None = None
         self._opener: asyncio.Task[None] | None = None
         self._problem = "the store is not open yet"
-        self._asked, self._answer = -ANSWER_KEPT, ""
+        self._asked, self._answer = -math.inf, ""
         self._asking = asyncio.Lock()
 
     @property

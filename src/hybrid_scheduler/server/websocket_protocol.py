@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
@@ -28,6 +29,12 @@ class FeedProtocol(WebSocketsSansIOProtocol):
         super().handle_connect(event)
         if hasattr(self, "scope"):
             self.scope["extensions"][ABORT] = {"call": self.transport.abort}
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """A handshake that was refused with an answer is complete, too; Uvicorn would log it as a mistake."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True
 
     def keepalive_timeout(self) -> None:
         """No answer to a ping: the client is not there."""

@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import multiprocessing
 import os
+import pickle
 import socket
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -20,9 +22,8 @@ import orjson
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.server.engine_port import EngineError
-from hybrid_scheduler.server.live.link import COMMAND, FRAME, LOG, REPLY, STATUS, Message, packed, read_message
+from hybrid_scheduler.server.live.link import BEGIN, COMMAND, FRAME, LOG, REPLY, STATUS, Message, packed, read_message
 from hybrid_scheduler.server.live.plan import Plan
-from hybrid_scheduler.server.live.process import main
 from hybrid_scheduler.server.live_start import LiveStart
 
 _LOG = logging.getLogger("hybrid_scheduler.engine")
@@ -32,7 +33,9 @@ GOODBYE_SECONDS = 45.0
 """For the engine to finish, store and save at the end."""
 STEADY_SECONDS = 30.0
 """An engine that lived as long as this died of something new: it is started again at once."""
-LONGEST_PAUSE = 10.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
+LAST_SECONDS = 10.0
+"""Between the last word of an engine and the end of its process."""
 
 
 def live_engine(settings: ServiceSettings, start: LiveStart) -> LiveEngine:
@@ -57,11 +60,11 @@ class LiveEngine:
         self._numbers = itertools.count(1)
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._writer: asyncio.StreamWriter | None = None
-        self._process: Any = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._status: dict[str, Any] = _not_yet(settings)
         self._up, self._message = False, "it is starting"
-        self._ending = False
+        self._ending = asyncio.Event()
 
     async def open(self) -> None:
         """Begin; the engine comes up in the background."""
@@ -69,18 +72,18 @@ class LiveEngine:
 
     async def close(self) -> None:
         """End gracefully: everything accepted is stored, learners are saved."""
-        self._ending = True
-        if self._writer is not None:
-            with contextlib.suppress(ConnectionError):
-                self._writer.write(packed(COMMAND, {"number": 0, "name": "end", "arguments": {}}))
-        if self._keeper is not None:
-            try:
-                async with asyncio.timeout(GOODBYE_SECONDS):
-                    await self._keeper
-            except TimeoutError:
-                _LOG.error("the engine did not end in %g s and is ended", GOODBYE_SECONDS)
-                if self._process is not None:
-                    self._process.kill()
+        self._ending.set()
+        if self._keeper is None:
+            return
+        self._tell_to_end()
+        try:
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                await asyncio.shield(self._keeper)
+        except TimeoutError:
+            _LOG.error("the engine did not end in %g s and is ended", GOODBYE_SECONDS)
+            if self._process is not None:
+                self._process.kill()
+            await self._keeper
 
     async def command(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Carry out one command.
@@ -122,32 +125,33 @@ class LiveEngine:
 
     async def _keep(self) -> None:
         """Start the engine, and start it again when it dies."""
-        pause = 0.5
-        while not self._ending:
+        pause = FIRST_PAUSE
+        while not self._ending.is_set():
             began = time.monotonic()
-            await self._run_once()
-            if self._is_ending():
+            try:
+                await self._run_once()
+            except OSError as error:
+                _LOG.error("the engine's process cannot be started: %s", error)
+            if self._ending.is_set():
                 return
-            pause = 0.5 if time.monotonic() - began > STEADY_SECONDS else min(2 * pause, LONGEST_PAUSE)
+            pause = FIRST_PAUSE if time.monotonic() - began > STEADY_SECONDS else min(2 * pause, LONGEST_PAUSE)
             _LOG.error("the engine has ended by itself; it is started again in %g s", pause)
             self._message = "it has died and is being started again"
             self._status = {**self._status, "state": "starting", "owner": False}
-            await asyncio.sleep(pause)
-
-    def _is_ending(self) -> bool:
-        return self._ending
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._ending.wait()
 
     async def _run_once(self) -> None:
+        """One process from its start to its end."""
         ours, theirs = socket.socketpair()
-        context = multiprocessing.get_context("spawn")
-        self._process = context.Process(
-            target=_engine_process, args=(theirs, self._settings.model_dump(), self._start), name="hms-engine"
-        )
-        with _one_blas_thread():
-            await asyncio.to_thread(self._process.start)
-        theirs.close()
+        with theirs:
+            self._process = await asyncio.to_thread(_start_process, theirs)
         reader, self._writer = await asyncio.open_connection(sock=ours, limit=1 << 24)
         try:
+            self._writer.write(packed(BEGIN, pickle.dumps((self._settings.model_dump(), self._start))))
+            if self._ending.is_set():
+                self._tell_to_end()
             while True:
                 self._receive(await read_message(reader))
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -159,7 +163,17 @@ class LiveEngine:
             for waiting in self._answers.values():
                 if not waiting.done():
                     waiting.set_exception(EngineError("the engine has ended; try again in a moment"))
-            await asyncio.to_thread(self._process.join, GOODBYE_SECONDS)
+            await asyncio.to_thread(_wait_for, self._process)
+            self._process = None
+
+    def _tell_to_end(self) -> None:
+        """Ask it to put everything away; one that has not begun yet has nothing to put away."""
+        if self._writer is None or self._process is None:
+            return
+        if self._up:
+            self._writer.write(packed(COMMAND, {"number": 0, "name": "end", "arguments": {}}))
+        else:
+            self._process.kill()
 
     def _receive(self, message: Message) -> None:
         if message.kind == FRAME:
@@ -177,24 +191,23 @@ class LiveEngine:
             _LOG.log(logging.getLevelNamesMapping()[document["level"].upper()], "%s", document["message"])
 
 
-def _engine_process(connection: socket.socket, settings: dict[str, Any], start: LiveStart) -> None:
-    main(connection, ServiceSettings.model_construct(**settings), start)
+def _start_process(theirs: socket.socket) -> subprocess.Popen[bytes]:
+    # The engine learns small nets: more threads only take the other cores from the web half.
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "hybrid_scheduler.server.live", str(theirs.fileno())],
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.DEVNULL,
+        env=os.environ | one_thread,
+    )
 
 
-@contextlib.contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """The engine learns small nets: more threads only take the other cores from the web half."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+def _wait_for(process: subprocess.Popen[bytes]) -> None:
     try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        process.wait(LAST_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _with_config(start: LiveStart, simulation: Any) -> LiveStart:

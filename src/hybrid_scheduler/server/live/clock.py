@@ -16,6 +16,11 @@ class Clock:
         self._speed, self._simulated = speed, 0.0
         self._since: float | None = time.monotonic()
 
+    @property
+    def goes(self) -> bool:
+        """Whether it is not stopped."""
+        return self._since is not None
+
     def now(self) -> float:
         """The simulated time."""
         passed = 0.0 if self._since is None else time.monotonic() - self._since

@@ -1,7 +1,6 @@
 """Messages between the web half and the engine's process: a socket, a kind, a length, bytes.
 
-A blocked reader never blocks the engine for long: what it sends is dropped by kind (live messages, status) when the
-other side does not read.
+The engine never waits for the web half: a thread sends what it has to say, and what nobody reads is left out by kind.
 """
 
 from __future__ import annotations
@@ -11,17 +10,20 @@ import select
 import socket
 import struct
 import threading
+import time
+from collections import deque
 from typing import Any, NamedTuple
 
 import orjson
 
 HEAD = struct.Struct("!cI")
 
-FRAME, STATUS, REPLY, LOG, COMMAND = b"F", b"S", b"R", b"L", b"C"
-"""A live message for every client; the engine's status; an answer to a command; a line for the log; a command."""
+BEGIN, FRAME, STATUS, REPLY, LOG, COMMAND = b"B", b"F", b"S", b"R", b"L", b"C"
+"""How the engine begins; a live message for every client; its status; an answer to a command; a line for the log; a
+command."""
 
-DROPPABLE = frozenset((FRAME, STATUS))
-SEND_BUFFER = 4 * 1024 * 1024
+MOST_UNSENT = {FRAME: 64, STATUS: 64, LOG: 1000}
+"""A message of such a kind is left out while so many messages wait to be read. Answers never are."""
 
 
 class Message(NamedTuple):
@@ -32,27 +34,30 @@ class Message(NamedTuple):
 
 
 class EngineLink:
-    """The engine's end; sending is safe from several threads."""
+    """The engine's end; sending is safe from several threads and never waits.
+
+    Attributes:
+        closed: Whether the other end is gone.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._socket.setblocking(True)
         self._received = bytearray()
-        self._sending = threading.Lock()
+        self._unsent: deque[bytes] = deque()
+        self._changed = threading.Condition()
         self.closed = False
+        threading.Thread(target=self._send_forever, name="link", daemon=True).start()
 
     def send(self, kind: bytes, document: Any) -> None:
-        """Send a document (or bytes that are one already); a live message is dropped when nobody reads."""
-        body = document if isinstance(document, bytes) else orjson.dumps(document, option=orjson.OPT_SERIALIZE_NUMPY)
-        with self._sending:
-            if self.closed:
+        """Send a document; it is left out when the other end does not read and the kind allows it."""
+        with self._changed:
+            if self.closed or len(self._unsent) >= MOST_UNSENT.get(kind, 1 << 30):
                 return
-            if kind in DROPPABLE and not select.select([], [self._socket], [], 0)[1]:
-                return
-            try:
-                self._socket.sendall(HEAD.pack(kind, len(body)) + body)
-            except OSError:
-                self.closed = True
+        message = packed(kind, document)
+        with self._changed:
+            self._unsent.append(message)
+            self._changed.notify_all()
 
     def poll(self, timeout: float) -> list[Message]:
         """What has come, waiting at most so long for something to come; sets `closed` when the other end is gone."""
@@ -63,9 +68,41 @@ class EngineLink:
         except OSError:
             chunk = b""
         if not chunk:
-            self.closed = True
+            self._end()
         self._received += chunk
-        return list(_cut(self._received))
+        return _cut(self._received)
+
+    def close(self, timeout: float = 2.0) -> None:
+        """Send what is unsent, for as long as that, and hang up."""
+        until = time.monotonic() + timeout
+        with self._changed:
+            while self._unsent and not self.closed and (left := until - time.monotonic()) > 0:
+                self._changed.wait(left)
+        self._end()
+
+    def _end(self) -> None:
+        with self._changed:
+            self.closed = True
+            self._unsent.clear()
+            self._changed.notify_all()
+
+    def _send_forever(self) -> None:
+        while True:
+            with self._changed:
+                while not self._unsent and not self.closed:
+                    self._changed.wait()
+                if self.closed:
+                    return
+                message = self._unsent[0]
+            try:
+                self._socket.sendall(message)
+            except OSError:
+                self._end()
+                return
+            with self._changed:
+                if self._unsent:
+                    self._unsent.popleft()
+                self._changed.notify_all()
 
 
 def _cut(received: bytearray) -> list[Message]:
@@ -90,6 +127,6 @@ async def read_message(reader: asyncio.StreamReader) -> Message:
 
 
 def packed(kind: bytes, document: Any) -> bytes:
-    """A message as bytes."""
-    body = orjson.dumps(document)
+    """A message as bytes: of a JSON document, or of bytes as they are."""
+    body = document if isinstance(document, bytes) else orjson.dumps(document, option=orjson.OPT_SERIALIZE_NUMPY)
     return HEAD.pack(kind, len(body)) + body

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.model.view import NO_FREE, NO_TIMES, ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.schedulers.base import Learner, Scheduler
+from hybrid_scheduler.server.live.voice import Say
 from hybrid_scheduler.store import ModelVersionRow, Store
 from hybrid_scheduler.training.pretrained import MODELS, load_pretrained
 
 KEPT = 3
 """Saved files kept per learner."""
+_TRIAL = Task(0, 500.0, 0.5, 50.0, 0.0)
 
 
 @dataclass
@@ -38,65 +43,74 @@ class LiveModel:
 
 
 def load_models(
-    schedulers: dict[str, Scheduler],
-    saved: dict[str, list[ModelVersionRow]],
+    schedulers: Mapping[str, Scheduler],
+    saved: Mapping[str, Sequence[ModelVersionRow]],
     cluster: ClusterSpec,
-    say: Callable[[str, str], None],
+    physics: Physics,
+    say: Say,
 ) -> dict[str, LiveModel]:
-    """Let every learner go on from its last saved state, else from the packaged model, else cold."""
+    """Learners that go on from their last saved state, else from the packaged model, else cold."""
+    view = ClusterView(0, 0.0, cluster.public_table(), physics.facts(), cluster.names, NO_TIMES, NO_FREE)
     models = {}
     for name, scheduler in schedulers.items():
         if isinstance(scheduler, Learner):
-            models[name] = _load(name, scheduler, saved.get(name, []), cluster, say)
+            found = _saved(name, scheduler, saved.get(name, ()), view, say)
+            models[name] = found or LiveModel(
+                scheduler, "packaged" if load_pretrained(scheduler, name, cluster) else "cold"
+            )
     return models
 
 
-def _load(
-    name: str,
-    learner: Learner,
-    saved: list[ModelVersionRow],
-    cluster: ClusterSpec,
-    say: Callable[[str, str], None],
-) -> LiveModel:
+def _saved(
+    name: str, blank: Learner, saved: Sequence[ModelVersionRow], view: ClusterView, say: Say
+) -> LiveModel | None:
     for row in saved:
         if not Path(row.path).is_file():
-            continue
+            continue  # only the latest are kept
+        learner = blank.clone()  # one that could not be used may have left its mark
         try:
             learner.load_model(row.path)
-            learner.check_devices(len(cluster.devices))
+            learner.check_devices(len(view.devices))
+            learner.explain(_TRIAL, view)  # one of another node refuses now, not in the middle of the race
         except InvalidInputError as error:
             say("warning", f"version {row.id} of {name} cannot be used: {error}")
-            break
+            continue
         say("info", f"{name} goes on from version {row.id}")
         return LiveModel(learner, "saved", row.id)
-    if load_pretrained(learner, name, cluster):
-        return LiveModel(learner, "packaged")
-    return LiveModel(learner, "cold")
+    return None
 
 
 def save_model(folder: Path, name: str, model: LiveModel) -> Path | None:
-    """Write one learner to a new numbered file and drop old ones; None when it has nothing to save yet."""
-    place = folder / name
+    """Write one learner to a new numbered file and drop old ones; None when it has nothing to save yet.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    place = folder.resolve() / name
     place.mkdir(parents=True, exist_ok=True)
     saved = sorted(path for path in place.iterdir() if path.name.split("-")[0].isdecimal())
     number = int(saved[-1].name.split("-")[0]) + 1 if saved else 1
     path = place / f"{number:06d}-{name}{Path(MODELS.get(name, '')).suffix or '.model'}"
     try:
         model.learner.save_model(path)
-    except InvalidInputError:
+    except InvalidInputError as error:
+        if isinstance(error.__cause__, OSError):
+            raise error.__cause__ from error
         return None
+    except RuntimeError as error:  # PyTorch's word for a full disk
+        raise OSError(str(error)) from error
     for old in saved[: max(0, len(saved) + 1 - KEPT)]:
         old.unlink(missing_ok=True)
     return path
 
 
-def note_saved(model: LiveModel, name: str, path: Path) -> Callable[[Store], Awaitable[int]]:
+def note_saved(model: LiveModel, name: str, path: Path) -> Callable[[Store], Awaitable[None]]:
     """What to ask the store after a save: a new version with the figures of this moment."""
     figures, updates = model.learner.figures(), model.learner.updates
     rows = figures.get("rows")
 
-    async def note(store: Store) -> int:
-        return await store.add_model_version(
+    async def note(store: Store) -> None:
+        model.version = await store.add_model_version(
             name,
             rows=int(updates if rows is None else rows),
             r2=figures.get("r2"),

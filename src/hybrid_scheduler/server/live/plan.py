@@ -15,6 +15,7 @@ from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class, scheduler_names
 from hybrid_scheduler.schedulers.the_six import THE_SIX
+from hybrid_scheduler.server.engine_port import EngineError
 from hybrid_scheduler.server.live_start import LiveStart
 from hybrid_scheduler.workloads.capacity import capacity, capacity_of_tasks
 from hybrid_scheduler.workloads.csv_trace import read_csv
@@ -107,6 +108,7 @@ class Plan:
 
         Raises:
             InvalidInputError: A setting is wrong; nothing has changed then.
+            EngineError: There is no such trace.
         """
         plan, load = self, self.load
         if change.get("schedulers") is not None:
@@ -147,11 +149,14 @@ def _trace(path: Path) -> TaskBatch:
 
 def _inside(folder: Path, name: str) -> Path:
     """A file of the trace folder, and of nowhere else."""
+    if Path(name).name != name or "\0" in name:
+        raise InvalidInputError(f"trace {name!r} is a path, but it must be the name of a file in the trace folder")
     path = folder / name
-    if Path(name).name != name or not path.is_file():
+    if not path.is_file():
         known = sorted(each.name for each in folder.glob("*.csv")) if folder.is_dir() else []
         listed = ", ".join(known[:20]) or "none yet; put CSV files there"
-        raise InvalidInputError(f"there is no trace {name!r} in the trace folder; known: {listed}")
+        message = f"there is no trace {name!r} in the trace folder; known: {listed}"
+        raise EngineError(message, code="unknown_trace", status=404)
     return path
 
 

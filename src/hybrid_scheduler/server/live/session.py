@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.engine.live import Finished, LiveRace
+from hybrid_scheduler.engine.live import Finished, LiveRace, Verdict
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.schedulers.base import Learner
@@ -21,12 +21,15 @@ from hybrid_scheduler.server.live.documents import latest_results, verdict_repor
 from hybrid_scheduler.server.live.figures import RunFigures
 from hybrid_scheduler.server.live.models import LiveModel, load_models
 from hybrid_scheduler.server.live.plan import Plan
+from hybrid_scheduler.server.live.voice import Say
 from hybrid_scheduler.store import Batch, ModelVersionRow, RunRow, SubmittedTask, result_row, task_row, training_row
 
 CHUNK = 64
 """Tasks raced between two looks at commands and clock."""
 MOST_UNFINISHED = 20_000
 """When a scheduler has more unfinished tasks than this, arrivals are held back until it catches up."""
+HELD_UNTIL = 18_000
+DRAIN_STEPS = 64
 WINDOW = 5.0
 """Utilization is over about so many seconds of the clock."""
 
@@ -56,11 +59,12 @@ class Session:
         run: RunRow,
         saved: dict[str, list[ModelVersionRow]],
         left: Sequence[SubmittedTask],
-        say: Callable[[str, str], None],
+        say: Say,
     ) -> None:
         self.plan, self.run, self._say = plan, run, say
         schedulers = {name: plan.build(name) for name in plan.schedulers}
-        self.models: dict[str, LiveModel] = load_models(schedulers, saved, plan.cluster, say)
+        self.models: dict[str, LiveModel] = load_models(schedulers, saved, plan.cluster, plan.physics, say)
+        schedulers |= {name: model.learner for name, model in self.models.items()}
         self.race = LiveRace(schedulers, plan.cluster, plan.physics, seed=plan.seed)
         self.figures = RunFigures(plan.schedulers, plan.cluster, plan.physics)
         self.clock = Clock(plan.speed)
@@ -68,6 +72,7 @@ class Session:
         self.held_back = ""
         self._next = 0
         self._stored_ids: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
         self._dependencies: dict[int, tuple[int, ...]] = {}
         self._latest: Finished | None = None
         self._latest_id = 0
@@ -87,13 +92,12 @@ class Session:
         """Race what is due by the clock, at most a chunk of tasks."""
         race, plan = self.race, self.plan
         target = np.inf if plan.flat_out else self.clock.now()
-        behind = max(race.unfinished().values())
+        slowest, behind = max(race.unfinished().items(), key=lambda each: each[1])
         arrived = None
-        if behind < MOST_UNFINISHED:
+        if behind < (HELD_UNTIL if self.held_back else MOST_UNFINISHED):
             self.held_back = ""
             arrived = self.source.until(target, CHUNK, self._next)
         else:
-            slowest = max(race.unfinished().items(), key=lambda each: each[1])[0]
             if not self.held_back:
                 self._say("warning", f"{slowest} has {behind} unfinished tasks: no task arrives until it has fewer")
             self.held_back = slowest
@@ -103,6 +107,9 @@ class Session:
         until = target
         if arrived is not None:
             self._next += len(arrived.tasks)
+            first = self.run.first_task_id
+            for child, parents in arrived.parents.items():
+                self._dependencies[child] = tuple(first + parent for parent in parents)
             last = float(arrived.tasks.arrival_time[-1])
             race.add(arrived.tasks, arrived.parents)
             if len(arrived.tasks) == CHUNK or plan.flat_out:
@@ -113,21 +120,29 @@ class Session:
             self.clock.set(until)  # the race cannot keep up with the clock: the clock waits for it
         return self._finish(race.advance(max(until, race.now)))
 
-    def drain(self) -> Turn:
-        """Let everything that has arrived finish."""
-        now = self.race.now
-        turn = self._finish(self.race.drain())
-        self.race.now = now
-        return turn
+    def drain(self, seconds: float) -> Iterator[Turn]:
+        """Let what has arrived finish, for at most so many seconds; tells what is left over after that."""
+        race, until = self.race, time.monotonic() + seconds
+        ends = max(float(contestant.sim.state.free.max()) for contestant in race.contestants.values())
+        # In steps, since learners learn from every task that finishes: thousands of them can take long.
+        for step in np.linspace(race.now, max(ends, race.now), DRAIN_STEPS + 1)[1:]:
+            if time.monotonic() > until:
+                break
+            yield self._finish(race.advance(float(step)))
+        else:
+            yield self._finish(race.drain())
+        if left := max(race.unfinished().values()):
+            self._say("warning", f"the run ends while {left} tasks are unfinished; submitted ones are raced again")
 
-    def pause(self) -> None:
-        """Stop the clock."""
-        self.clock.stop()
-
-    def resume(self) -> None:
-        """Let the clock go on from where the race is."""
-        self.clock.set(self.race.now)
-        self.clock.go()
+    def keep_time(self, racing: bool) -> None:
+        """Let the clock go while the race does, from where the race is, and stand still while it does not."""
+        if racing and not self.clock.goes:
+            self.clock.set(self.race.now)
+            self.clock.go()
+            self._progress.clear()
+            self._marks.clear()
+        elif not racing and self.clock.goes:
+            self.clock.stop()
 
     def change(self, plan: Plan) -> None:
         """Take on another plan with the same schedulers."""
@@ -147,8 +162,7 @@ class Session:
             renewed = plan.build(name)
             if isinstance(renewed, Learner) and "energy_weight" in renewed.parameters():
                 transplant(model.learner, renewed)
-                self.race.contestants[name].scheduler = renewed
-                self.models[name] = replace(model, learner=renewed)
+                self.race.contestants[name].scheduler = model.learner = renewed
 
     # --- tasks --------------------------------------------------------------------------------------------------------
 
@@ -159,10 +173,7 @@ class Session:
         first = self.run.first_task_id
         task = Task(self._next, size, compute_intensity, memory_required, self.race.now)
         self._next += 1
-        parents = [stored - first for stored in dependencies]
-        if dependencies:
-            self._dependencies[task.task_id] = tuple(dependencies)
-        verdicts = self.race.submit(task, parents)
+        verdicts = self._enter(task, dependencies)
         stored = SubmittedTask(
             first + task.task_id,
             self.run.id,
@@ -182,14 +193,24 @@ class Session:
         """Race a task that was accepted by an earlier run, under its old id."""
         number = self._next
         self._next += 1
-        self._stored_ids[number] = task.task_id
-        self._dependencies[number] = task.dependencies
-        self.race.submit(Task(number, task.size, task.compute_intensity, task.memory_required, self.race.now))
+        self._stored_ids[number], self._numbers[task.task_id] = task.task_id, number
+        taken = Task(number, task.size, task.compute_intensity, task.memory_required, self.race.now)
+        self._enter(taken, task.dependencies)
+
+    def _enter(self, task: Task, dependencies: Sequence[int]) -> dict[str, Verdict | None]:
+        """Put one task into the race; dependencies are stored ids, and those of earlier runs have finished."""
+        if dependencies:
+            self._dependencies[task.task_id] = tuple(dependencies)
+        first = self.run.first_task_id
+        return self.race.submit(task, [self._numbers.get(stored, stored - first) for stored in dependencies])
 
     def _finish(self, finished: Finished) -> Turn:
         self.figures.add(finished)
         first, run = self.run.first_task_id, self.run.id
         ids = [self._stored_ids.pop(task.task_id, first + task.task_id) for task in finished.tasks]
+        if self._numbers:
+            for stored in ids:
+                self._numbers.pop(stored, None)
         if ids:
             self._latest, self._latest_id = finished, ids[-1]
         tasks = [

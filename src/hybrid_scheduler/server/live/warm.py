@@ -29,7 +29,8 @@ def warm() -> int:
     session.look()
     session.comparison()
     session.utilization()
-    session.drain()
+    for _ in session.drain(60.0):
+        pass
     return session.figures.finished
 
 

@@ -1,18 +1,22 @@
 """The engine's door to the store: a thread with an event loop, so that the race never waits for a database.
 
-What is finished is queued and written in batches, each whole or absent. When the store does not answer, the thread
-tries again until it does; the queue is bounded, so the engine then waits (`full`) and nothing is lost.
+What is finished is queued and written in batches, each whole or absent; errands (begin a run, end it, note a saved
+model) take their turn in the same queue. When the store does not answer, the thread tries again until it does; the
+queue is bounded, so the engine then waits (`full`) and nothing is lost.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from hybrid_scheduler.model.errors import HybridSchedulerError
+from hybrid_scheduler.server.live.voice import Say
 from hybrid_scheduler.store import Batch, Store, StoreError, StoreUnavailableError, open_store
 
 MOST_WAITING = 5000
@@ -20,15 +24,23 @@ MOST_WAITING = 5000
 AT_ONCE = 1000
 """Tasks written in one transaction."""
 LEASE_SECONDS, RENEW_SECONDS = 5.0, 1.5
+ASK_SECONDS = 0.5
+"""Between two questions for the lease of another process."""
 LONGEST_PAUSE = 2.0
+SLOW_SECONDS = 1.0
 
 T = TypeVar("T")
-Say = Callable[[str, str], None]
-"""Told a level and a line for the log."""
+Question = Callable[[Store], Awaitable[T]]
 
 
 class LostLeaseError(StoreError):
     """Another process has taken the engine over."""
+
+
+class _Errand(NamedTuple):
+    question: Question[Any]
+    answer: Future[Any]
+    patient: bool
 
 
 class Writer:
@@ -36,21 +48,24 @@ class Writer:
 
     Attributes:
         available: Whether the store answered last.
+        asked: Whether the lease has been asked for and the store has answered.
         owned: Whether this process holds the lease.
         failed: Why it cannot go on; empty while it can.
-        stored: Tasks written since `begin`.
+        stored: Tasks of the present run that are written.
     """
 
     def __init__(self, url: str, owner: str, say: Say) -> None:
         self._url, self._owner, self._say = url, owner, say
-        self._waiting: deque[Batch] = deque()
-        self._count = 0
+        self._queue: deque[Batch | _Errand] = deque()
+        self._count = self._unfinished = 0
+        self._written = time.monotonic()
         self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="store", daemon=True)
+        self._wake, self._opening = asyncio.Event(), asyncio.Lock()
         self._store: Store | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self.available, self.owned, self.failed, self.stored = True, False, "", 0
+        self.available, self.asked, self.owned, self.failed, self.stored = True, False, False, "", 0
         self.backend = "postgresql" if url.startswith("postgresql") else "sqlite"
 
     def open(self) -> None:
@@ -59,7 +74,10 @@ class Writer:
         self._loop.call_soon_threadsafe(self._begin)
 
     def _begin(self) -> None:
-        self._tasks = [self._loop.create_task(work) for work in (self._write_forever(), self._hold_lease())]
+        for work in (self._work_forever(), self._hold_lease()):
+            task = self._loop.create_task(work)
+            task.add_done_callback(self._ended)
+            self._tasks.append(task)
 
     @property
     def waiting(self) -> int:
@@ -71,121 +89,180 @@ class Writer:
         """Whether the engine must wait."""
         return self._count >= MOST_WAITING
 
+    @property
+    def slow(self) -> bool:
+        """Whether the engine has been waiting for a while."""
+        return self.full and time.monotonic() - self._written > SLOW_SECONDS
+
     def put(self, batch: Batch) -> None:
         """Queue finished tasks."""
         with self._lock:
-            self._waiting.append(batch)
             self._count += len(batch.tasks)
+        self._enqueue(batch)
 
-    def ask(self, question: Callable[[Store], Awaitable[T]]) -> Future[T]:
-        """Have the store do something; tried again until it answers."""
+    def in_turn(self, question: Question[T], *, patient: bool = True) -> Future[T]:
+        """Have the store do something once everything queued before is stored.
+
+        Args:
+            question: Asked again until the store answers.
+            patient: False: the future gets `StoreUnavailableError` instead.
+        """
+        answer: Future[T] = Future()
+        self._enqueue(_Errand(question, answer, patient))
+        return answer
+
+    def at_once(self, question: Question[T]) -> Future[T]:
+        """Have the store do something now, whatever is queued; asked again until it answers."""
         return asyncio.run_coroutine_threadsafe(self._until_it_answers(question), self._loop)
 
     def flush(self, timeout: float) -> bool:
-        """Wait until everything queued is stored; False when the time is over."""
-        return self._wait(lambda: self._count == 0 or bool(self.failed), timeout)
+        """Wait until everything queued is done; False when the time is over or it never will be."""
+        until = time.monotonic() + timeout
+        while self._unfinished and not self.failed and time.monotonic() < until:
+            time.sleep(0.01)
+        return not self._unfinished
 
     def close(self, timeout: float = 5.0) -> None:
-        """Give the lease up and end the thread."""
-
-        async def end() -> None:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            if self._store is not None:
-                if self.owned:
-                    try:
-                        await self._store.release_lease(self._owner)
-                    except StoreError as error:
-                        self._say("warning", f"the lease could not be given up: {error}")
-                await self._store.close()
-
+        """Give the lease up and end the thread; twice is fine."""
+        if not self._thread.is_alive():
+            return
         try:
-            asyncio.run_coroutine_threadsafe(end(), self._loop).result(timeout)
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(timeout)
         except TimeoutError:
             self._say("warning", "the store did not answer at the end; its lease runs out by itself")
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout)
+        if not self._thread.is_alive():
+            self._loop.close()
 
-    def _wait(self, done: Callable[[], bool], timeout: float) -> bool:
-        pause = threading.Event()
-        for _ in range(int(timeout / 0.01) + 1):
-            if done():
-                return True
-            pause.wait(0.01)
-        return done()
+    async def _end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._store is None:
+            return
+        if self.owned:
+            try:
+                await self._store.release_lease(self._owner)
+            except StoreError as error:
+                self._say("warning", f"the lease could not be given up, it runs out by itself: {error}")
+        await self._store.close()
 
-    async def _until_it_answers(self, question: Callable[[Store], Awaitable[T]]) -> T:
+    # --- in the thread ------------------------------------------------------------------------------------------------
+
+    def _enqueue(self, job: Batch | _Errand) -> None:
+        with self._lock:
+            self._unfinished += 1
+            self._queue.append(job)
+        self._loop.call_soon_threadsafe(self._wake.set)
+
+    async def _work_forever(self) -> None:
+        while True:
+            self._wake.clear()
+            jobs = self._next_jobs()
+            if not jobs:
+                await self._wake.wait()
+                continue
+            if isinstance(jobs[0], _Errand):
+                await self._run(jobs[0])
+            else:
+                await self._store_all([job for job in jobs if isinstance(job, Batch)])
+            with self._lock:
+                self._unfinished -= len(jobs)
+
+    def _next_jobs(self) -> list[Batch | _Errand]:
+        """One errand, or the batches before the next one as far as they fit into one transaction."""
+        with self._lock:
+            jobs: list[Batch | _Errand] = []
+            tasks = 0
+            while self._queue and tasks < AT_ONCE and not (jobs and isinstance(self._queue[0], _Errand)):
+                job = self._queue.popleft()
+                jobs.append(job)
+                if isinstance(job, _Errand):
+                    break
+                tasks += len(job.tasks)
+            return jobs
+
+    async def _store_all(self, batches: list[Batch]) -> None:
+        whole = Batch(
+            [task for batch in batches for task in batch.tasks],
+            [result for batch in batches for result in batch.results],
+            [label for batch in batches for label in batch.training],
+        )
+        await self._until_it_answers(self._as_owner(lambda store: store.write(whole)))
+        with self._lock:
+            self._count -= len(whole.tasks)
+        self._written = time.monotonic()
+        self.stored += len(whole.tasks)
+
+    async def _run(self, errand: _Errand) -> None:
+        question = self._as_owner(errand.question)
+        try:
+            answer = await (self._until_it_answers(question) if errand.patient else self._ask(question))
+        except LostLeaseError as error:
+            errand.answer.set_exception(error)
+            raise
+        except HybridSchedulerError as error:
+            errand.answer.set_exception(error)
+        else:
+            errand.answer.set_result(answer)
+
+    def _as_owner(self, question: Question[T]) -> Question[T]:
+        """After an outage another process may be the engine: its run has other ids, and ours is over."""
+
+        async def ask(store: Store) -> T:
+            if not await store.renew_lease(self._owner, LEASE_SECONDS):
+                raise LostLeaseError("another process has taken the engine over")
+            return await question(store)
+
+        return ask
+
+    async def _until_it_answers(self, question: Question[T]) -> T:
         pause = 0.05
         while True:
             try:
-                if self._store is None:
-                    self._store = await open_store(self._url)
-                answer = await question(self._store)
-            except StoreUnavailableError as error:
-                if self.available:
-                    self.available = False
-                    self._say("warning", f"the store does not answer, the engine waits: {error}")
+                return await self._ask(question)
+            except StoreUnavailableError:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
-            else:
-                if not self.available:
-                    self.available = True
-                    self._say("info", "the store answers again")
-                return answer
 
-    async def _write_forever(self) -> None:
-        while True:
-            batch = self._next_batch()
-            if batch is None:
-                await asyncio.sleep(0.02)
-                continue
-            try:
-                await self._until_it_answers(lambda store, batch=batch: self._write(store, batch))  # type: ignore[misc]
-            except StoreError as error:
-                self.failed = str(error)
-                self._say("error", f"results cannot be stored: {error}")
-                return
-            with self._lock:
-                self._count -= len(batch.tasks)
-            self.stored += len(batch.tasks)
-
-    async def _write(self, store: Store, batch: Batch) -> None:
-        # After an outage another process may be the engine: its run has other ids, and ours is over.
-        if not await store.renew_lease(self._owner, LEASE_SECONDS):
-            raise LostLeaseError("another process has taken the engine over")
-        await store.write(batch)
-
-    def _next_batch(self) -> Batch | None:
-        with self._lock:
-            if not self._waiting:
-                return None
-            tasks: list[Any] = []
-            results: list[Any] = []
-            training: list[Any] = []
-            while self._waiting and len(tasks) < AT_ONCE:
-                part = self._waiting.popleft()
-                tasks += part.tasks
-                results += part.results
-                training += part.training
-            return Batch(tasks, results, training)
+    async def _ask(self, question: Question[T]) -> T:
+        try:
+            async with self._opening:
+                if self._store is None:
+                    self._store = await open_store(self._url)
+            answer = await question(self._store)
+        except StoreUnavailableError as error:
+            if self.available:
+                self.available = False
+                self._say("warning", f"the store does not answer, the engine waits: {error}")
+            raise
+        if not self.available:
+            self.available = True
+            self._say("info", "the store answers again")
+        return answer
 
     async def _hold_lease(self) -> None:
         """Ask for the lease until it is ours, then keep it."""
-        while not self.failed:
+        while not self.owned:
             try:
-                if self.owned:
-                    kept = await self._until_it_answers(lambda store: store.renew_lease(self._owner, LEASE_SECONDS))
-                    if not kept:
-                        self.failed = "another process has taken the engine over"
-                        self._say("error", self.failed)
-                    await asyncio.sleep(RENEW_SECONDS)
-                else:
-                    self.owned = await self._until_it_answers(
-                        lambda store: store.acquire_lease(self._owner, LEASE_SECONDS)
-                    )
-                    if not self.owned:
-                        await asyncio.sleep(0.5)
-            except StoreError as error:
-                self.failed = str(error)
-                self._say("error", f"the store cannot be used: {error}")
+                self.owned = await self._ask(lambda store: store.acquire_lease(self._owner, LEASE_SECONDS))
+                self.asked = True
+            except StoreUnavailableError:
+                await self._until_it_answers(lambda store: store.ping())
+                # Its owner had no chance to renew it either, and has results that it could not store: it goes first.
+                await asyncio.sleep(LEASE_SECONDS if self.asked else 0.0)
+            if not self.owned:
+                await asyncio.sleep(ASK_SECONDS)
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            if not await self._until_it_answers(lambda store: store.renew_lease(self._owner, LEASE_SECONDS)):
+                raise LostLeaseError("another process has taken the engine over")
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Neither task ends by itself unless something is wrong beyond trying again."""
+        if task.cancelled() or self.failed:
+            return
+        error = task.exception()
+        self.failed = str(error) if isinstance(error, HybridSchedulerError) else f"a mistake in the writer: {error!r}"
+        self._say("error", f"the engine cannot go on with the store: {self.failed}")

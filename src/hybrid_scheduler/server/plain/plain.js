@@ -74,6 +74,7 @@ function connect() {
   const socket = new WebSocket(address);
   socket.onopen = () => {
     pause = 500;
+    byId("token")?.remove();
   };
   socket.onmessage = (event) => {
     const message = JSON.parse(event.data);

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from fastapi import APIRouter, Response
 from pydantic import TypeAdapter
 
+from hybrid_scheduler.server.compared_pages import read_compared
 from hybrid_scheduler.server.documents import comparative_item, training_record
 from hybrid_scheduler.server.errors import ApiError, declared
 from hybrid_scheduler.server.routes.parameters import Before, Limit, RunFilter, SchedulerFilter
 from hybrid_scheduler.server.schemas import Cleared, ComparativePage, TrainingRecord
 from hybrid_scheduler.server.services import ServicesOf
-from hybrid_scheduler.store import ComparedTask, Store
+from hybrid_scheduler.store import Store
 
 router = APIRouter(prefix="/api", tags=["history"])
 
@@ -53,26 +55,22 @@ async def comparative(
 ) -> Any:
     """Finished tasks with the result of every scheduler in their race, newest first, in pages."""
     store = services.door.store
-    if run_id is None:
-        rows = await store.comparative(limit, before, scheduler)
-    else:
-        rows = await _of_run(store, run_id, limit, before, scheduler)
+    if run_id is not None:
+        before = await _end_of_run(store, run_id, before)
+    rows = await read_compared(store, limit, before, scheduler, run_id=run_id)
     cursor = rows[-1].task.task_id if len(rows) == limit else None
-    return {"items": [comparative_item(row) for row in rows], "next_cursor": cursor}
+    # Encoded here: a large page through the model would cost as much again as reading it.
+    document = {"items": [comparative_item(row) for row in rows], "next_cursor": cursor}
+    return Response(orjson.dumps(document), media_type="application/json")
 
 
-async def _of_run(
-    store: Store, run_id: int, limit: int, before: int | None, scheduler: str | None
-) -> list[ComparedTask]:
-    """A run's ids are one stretch: its page starts at the stretch's end and is cut at its beginning."""
+async def _end_of_run(store: Store, run_id: int, before: int | None) -> int:
+    """Where the page of a run starts: at the end of its ids, or where the caller wants it before that."""
     run = await store.run(run_id)
     if run is None:
         raise ApiError(404, f"there is no run {run_id}")
-    if run.last_task_id is None:
-        return []
-    end = run.last_task_id + 1
-    rows = await store.comparative(limit, end if before is None else min(before, end), scheduler)
-    return [row for row in rows if row.task.run_id == run_id]
+    end = run.first_task_id if run.last_task_id is None else run.last_task_id + 1
+    return end if before is None else min(before, end)
 
 
 @router.delete(

@@ -67,7 +67,7 @@ async def status(services: ServicesOf) -> Any:
 @router.patch(
     "/simulation/settings",
     response_model=LiveSettings,
-    responses=declared(401, 403, 409, 413, 422, 429, 503),
+    responses=declared(401, 403, 404, 409, 413, 422, 429, 503),
     summary="Change the live race while it runs",
 )
 async def change_settings(change: SettingsChange, services: ServicesOf) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from hybrid_scheduler.server.compared_pages import read_compared
 from hybrid_scheduler.server.decision_review import World, review
 from hybrid_scheduler.server.documents import comparative_item
 from hybrid_scheduler.server.errors import ApiError, declared
@@ -21,7 +22,6 @@ QUEUE_WINDOW = 300
 """Tasks before a task in which the parts that were in its way are looked for."""
 LATER_WINDOW = 50
 """Tasks after it that may have been decided before it, when it waited for parents."""
-PAGE = 100
 DETAIL_SECONDS = 60.0
 """A finished task does not change; its detail is kept for so long."""
 
@@ -45,7 +45,7 @@ async def submit_task(task: TaskRequest, services: ServicesOf) -> Any:
 @router.get(
     "/tasks/{task_id}",
     response_model=TaskDetail,
-    responses=declared(404, 422, 429, 503),
+    responses=declared(404, 409, 422, 429, 503),
     summary="A finished task and every decision about it",
 )
 async def task_detail(task_id: TaskNumber, services: ServicesOf) -> Any:
@@ -61,11 +61,19 @@ async def task_detail(task_id: TaskNumber, services: ServicesOf) -> Any:
     store = services.door.store
     found = await store.comparative(1, before=task_id + 1)
     if not found or found[0].task.task_id != task_id:
-        raise ApiError(404, f"there is no finished task {task_id}; a task is here once every scheduler has finished it")
+        raise await _absent(store, task_id)
     detail = await _detail(store, found[0])
     document = TaskDetail.model_validate(detail).model_dump_json().encode()
     await services.cache.set(key, document, DETAIL_SECONDS)
     return Response(document, media_type="application/json")
+
+
+async def _absent(store: Store, task_id: int) -> ApiError:
+    """Why a task is not there: it may only not be finished."""
+    if any(each.task_id == task_id for each in await store.submitted()):
+        message = f"task {task_id} is in the race; look again when every scheduler has finished it"
+        return ApiError(409, message, code="not_finished")
+    return ApiError(404, f"there is no finished task {task_id}; a task is here once every scheduler has finished it")
 
 
 async def _detail(store: Store, compared: ComparedTask) -> dict[str, Any]:
@@ -88,15 +96,8 @@ async def _detail(store: Store, compared: ComparedTask) -> dict[str, Any]:
 async def _around(store: Store, compared: ComparedTask) -> list[ComparedTask]:
     """The tasks of the same run that may have been in this one's way, and its parents."""
     task = compared.task
-    found: list[ComparedTask] = []
     before = task.task_id + (LATER_WINDOW if task.dependencies else 0)
-    # In pages, so that other calls get their turn between them.
-    while len(found) < QUEUE_WINDOW:
-        page = [each for each in await store.comparative(PAGE, before=before) if each.task.run_id == task.run_id]
-        found += page
-        if len(page) < PAGE:
-            break
-        before = page[-1].task.task_id
+    found = await read_compared(store, QUEUE_WINDOW, before, run_id=task.run_id)
     known = {each.task.task_id for each in found}
     for parent in task.dependencies:
         if parent not in known:

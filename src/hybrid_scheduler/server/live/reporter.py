@@ -1,0 +1,137 @@
+"""What people see of the engine: live messages at a steady rate, and its status."""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import version
+from typing import Any
+
+from hybrid_scheduler.schedulers.colours import colour_of
+from hybrid_scheduler.server.live.link import FRAME, STATUS, EngineLink
+from hybrid_scheduler.server.live.runner import Runner
+from hybrid_scheduler.server.live.session import Session
+from hybrid_scheduler.server.live.voice import Voice
+
+STATUS_EVERY = 0.5
+LINES_PER_SECOND = 8
+
+
+class Reporter:
+    """Sends status and live messages when they are due."""
+
+    def __init__(self, link: EngineLink, runner: Runner, voice: Voice, update_hz: float) -> None:
+        self._link, self._runner, self._voice, self._hz = link, runner, voice, update_hz
+        self._seq = 0
+        self._updated = self._told = 0.0
+        self._last_state = ""
+        self._version = version("hybrid-ml-scheduler")
+
+    def report(self, *, news: bool = False) -> None:
+        """Send what is due; both at once when there is news."""
+        now, state = time.monotonic(), self._runner.state
+        news = news or state != self._last_state
+        self._last_state = state
+        session, running = self._runner.session, state == "running"
+        if news or (running and now - self._updated >= 1.0 / self._hz):
+            self._updated = now
+            if session is not None:
+                session.look()
+                if running:
+                    for line in session.log_lines(max(1, int(LINES_PER_SECOND / self._hz))):
+                        self._voice.tell("info", line)
+            self._link.send(FRAME, self._update(session, state))
+        if news or now - self._told >= STATUS_EVERY:
+            self._told = now
+            self._link.send(STATUS, self._status(session, state))
+
+    def _update(self, session: Session | None, state: str) -> dict[str, Any]:
+        """As in `SimulationUpdate`."""
+        self._seq += 1
+        update: dict[str, Any] = {
+            "type": "simulation_update",
+            "seq": self._seq,
+            "state": state,
+            "run_id": None,
+            **self._progress(session, state),
+            "settings": self._runner.plan.document(),
+            "task": None,
+            "latest_results": {},
+            "comparison": [],
+            "lower_bound": dict.fromkeys(("avg_time", "avg_response", "avg_energy", "avg_cost")),
+            "utilization": {},
+            "learning": [],
+        }
+        if session is not None:
+            task, results = session.latest()
+            update |= {
+                "run_id": session.run.id,
+                "task": task,
+                "latest_results": results,
+                "comparison": session.comparison(),
+                "lower_bound": session.figures.bounds.document(),
+                "utilization": session.utilization(),
+                "learning": [model.document(name) for name, model in session.models.items()],
+            }
+        return update
+
+    def _status(self, session: Session | None, state: str) -> dict[str, Any]:
+        """As in `Status`, without what belongs to the web half."""
+        writer, wanted = self._runner.writer, self._runner.wanted
+        run = None
+        if session is not None:
+            named = session.run
+            run = {"id": named.id, "seed": named.seed, "first_task_id": named.first_task_id, "started": named.started}
+        return {
+            "state": state,
+            "is_running": wanted == "running" and state != "failed",
+            "is_paused": wanted == "paused",
+            "owner": writer.owned,
+            **self._progress(session, state),
+            "settings": self._runner.plan.document(),
+            "run": run,
+            "schedulers": [] if session is None else _racers(session),
+            "models": [] if session is None else [m.document(name) for name, m in session.models.items()],
+            "store": {
+                "kind": writer.backend,
+                "waiting_tasks": writer.waiting,
+                "available": writer.available,
+                "stored_tasks": writer.stored,
+            },
+            "message": self._message(session),
+            "version": self._version,
+        }
+
+    def _progress(self, session: Session | None, state: str) -> dict[str, Any]:
+        pace = 0.0 if session is None or state != "running" else session.tasks_per_second()
+        return {
+            "simulated_time": 0.0 if session is None else session.race.now,
+            "tasks_processed": 0 if session is None else session.figures.finished,
+            "rates": {"arrival_rate": self._runner.plan.rate, "tasks_per_second": pace},
+        }
+
+    def _message(self, session: Session | None) -> str:
+        writer = self._runner.writer
+        if writer.failed:
+            return writer.failed
+        if not writer.available:
+            return "The store does not answer; the engine waits and loses nothing."
+        if writer.slow:
+            return "The store does not keep up; the engine waits and loses nothing."
+        if session is not None and session.held_back:
+            return f"{session.held_back} is so far behind that no task arrives until it catches up."
+        return ""
+
+
+def _racers(session: Session) -> list[dict[str, Any]]:
+    """As in `RacerInfo`."""
+    return [
+        {
+            "name": entry["name"],
+            "colour": colour_of(entry["name"]),
+            "tasks": entry["tasks"],
+            "decisions": session.race.contestants[entry["name"]].sim.decisions,
+            "unfinished": entry["unfinished"],
+            "overloaded": entry["overloaded"],
+        }
+        for entry in session.comparison()
+    ]

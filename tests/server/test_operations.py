@@ -1,0 +1,224 @@
+"""Health, metrics and logs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from running_service import TOKEN, NewService, Service
+
+from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.server.logs import configure_logging, formatter_for, request_id
+from hybrid_scheduler.store import Store, StoreError, StoreUnavailableError, open_store
+
+
+def _health(service: Service) -> tuple[int, Any]:
+    answer = service.client.get("/api/health")
+    return answer.status_code, answer.json()
+
+
+def test_all_is_well(deployed: Service) -> None:
+    code, health = _health(deployed)
+    assert (code, health["status"]) == (200, "ok")
+    assert {name: each["status"] for name, each in health["dependencies"].items()} == {
+        "store": "up",
+        "cache": "up",
+        "engine": "up",
+    }
+    expected = "redis" if deployed.settings.redis else "in-process"
+    assert health["dependencies"]["cache"]["kind"] == expected
+    backend = "postgresql" if "postgresql" in deployed.settings.database else "sqlite"
+    assert health["dependencies"]["store"]["kind"] == backend
+
+
+def test_without_the_store_it_is_down_and_says_so_for_a_second(service: Service) -> None:
+    asked = 0
+
+    async def silent() -> None:
+        nonlocal asked
+        asked += 1
+        raise StoreUnavailableError("the store db.internal does not answer")
+
+    service.door.store.ping = silent  # type: ignore[method-assign]
+    service.door._asked = -math.inf
+    for _ in range(20):
+        code, health = _health(service)
+        assert (code, health["status"], health["dependencies"]["store"]["status"]) == (503, "down", "down")
+        assert "internal" not in json.dumps(health)
+    assert asked <= 2
+    del service.door.store.ping  # type: ignore[method-assign]
+    time.sleep(1.0)
+    assert _health(service)[0] == 200
+
+
+def test_an_engine_that_is_away_is_degraded(service: Service) -> None:
+    service.engine.up = False
+    code, health = _health(service)
+    assert (code, health["status"]) == (200, "degraded")
+    assert health["dependencies"]["engine"]["message"] == "it is being restarted"
+
+
+def test_a_store_that_comes_late_is_opened_when_it_is_there(
+    new_service: NewService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from fake_engine import FakeEngine
+
+    from hybrid_scheduler.server import store_door
+
+    async def wait(self: FakeEngine) -> None:  # this engine does not need the store to start or end
+        self.state = "waiting_for_store"
+
+    monkeypatch.setattr(FakeEngine, "open", wait)
+    monkeypatch.setattr(FakeEngine, "close", wait)
+    monkeypatch.setattr(store_door, "RETRY_SECONDS", 0.1)
+    there = False
+
+    async def opener() -> Store:
+        if not there:
+            raise StoreUnavailableError("the store db.internal:5432 does not answer")
+        return await open_store(f"sqlite+aiosqlite:///{tmp_path}/late.db")
+
+    service = new_service(opener)
+    assert _health(service)[0] == 503
+    assert service.client.get("/api/runs").json()["error"]["code"] == "store_unavailable"
+    assert service.client.get("/api/status").status_code == 200
+    there = True
+    deadline = time.monotonic() + 5
+    while service.client.get("/api/runs").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_store_of_another_version_is_an_error_at_the_start(new_service: NewService) -> None:
+    async def opener() -> Store:
+        raise StoreError("the store needs an upgrade; run 'hms db upgrade'")
+
+    with pytest.raises(StoreError, match="hms db upgrade"):
+        new_service(opener)
+
+
+def test_metrics_are_what_prometheus_reads(service: Service) -> None:
+    service.client.get("/api/status")
+    service.client.get("/api/nothing")
+    service.client.request("BREW", "/api/status")
+    with service.client.websocket_connect("/ws"):
+        service.emit({"type": "log", "message": "hello"})
+        answer = service.client.get("/api/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    samples = {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+    assert samples["hms_http_request_seconds_count", "/api/status", "200", "GET"] == 1
+    assert samples["hms_http_request_seconds_count", "404", "GET", "other"] == 1
+    assert samples["hms_http_request_seconds_count", "/api/status", "405", "other"] == 1
+    assert samples["hms_http_request_seconds_bucket", "+Inf", "/api/status", "200", "GET"] == 1
+    assert samples["hms_state", "running"] == 1
+    assert samples["hms_state", "paused"] == 0
+    assert samples["hms_run_tasks",] == 7
+    assert samples["hms_scheduler_tasks", "greedy"] == 7
+    assert samples["hms_scheduler_decisions", "greedy"] == 8
+    assert samples["hms_scheduler_unfinished", "oracle"] == 1
+    assert samples["hms_store_waiting_tasks",] == 0
+    assert samples["hms_feed_clients",] == 1
+    assert samples["hms_feed_frames_total",] == 1
+    assert samples["hms_feed_dropped_total",] == 0
+    assert samples["hms_model_version", "rl_agent"] == 0
+    assert samples["hms_model_updates", "rl_agent"] == 3
+    assert samples["hms_dependency_up", "engine"] == 1
+
+
+# --- logs
+
+
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    for handler in root.handlers:
+        if handler not in handlers:
+            handler.close()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.getLogger("uvicorn.access").disabled = False
+
+
+SECRETS = {
+    "api_token": TOKEN,
+    "database_url": "postgresql+asyncpg://me:p%40ss-word@db/x",
+    "redis_url": "redis://:redis-secret@cache/0",
+}
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_no_secret_is_ever_logged(form: str) -> None:
+    formatter = formatter_for(ServiceSettings(_env_file=None, log_format=form, **SECRETS))
+    try:
+        raise RuntimeError(f"connecting to {SECRETS['database_url']} failed; p@ss-word")
+    except RuntimeError:
+        record = logging.LogRecord(
+            "x", 20, "f", 1, "GET /ws?token=%s&a=1 redis-secret", ("other-token",), sys.exc_info()
+        )
+    line = formatter.format(record)
+    for secret in (TOKEN, "p%40ss-word", "p@ss-word", "redis-secret", "other-token"):
+        assert secret not in line
+    assert "a=1" in line
+    assert "connecting to" in line
+
+
+def test_a_token_in_a_call_is_not_in_the_log_file(new_service: NewService, restored_logging: None) -> None:
+    settings = {"api_token": TOKEN, "log_file": "logs/app.log", "log_format": "json", "log_level": "DEBUG"}
+    service = new_service(**settings)
+    configure_logging(service.settings)
+    with service.client.websocket_connect(f"/ws?token={TOKEN}"):
+        pass
+    service.client.post("/api/pause", headers={"Authorization": f"Bearer {TOKEN}", "X-Request-ID": "call-1"})
+    service.client.post(f"/api/pause?token={TOKEN}", headers={"X-Request-ID": "call-2"})
+    lines = [json.loads(line) for line in Path("logs/app.log").read_text().splitlines()]
+    assert TOKEN not in Path("logs/app.log").read_text()
+    found = {each.get("request_id"): each for each in lines if each["logger"].endswith("requests")}
+    assert (found["call-1"]["message"], found["call-1"]["status"]) == ("POST /api/pause", 200)
+    assert found["call-2"]["status"] == 401
+    assert found["call-1"]["milliseconds"] >= 0
+
+
+def test_production_logs_json_and_terminals_get_text() -> None:
+    record = logging.LogRecord("hybrid_scheduler.server.app", 30, "f", 1, "a\nb", None, None)
+    record.status = 200
+    reset = request_id.set("r1")
+    try:
+        document = json.loads(formatter_for(ServiceSettings(_env_file=None, environment="production")).format(record))
+        text = formatter_for(ServiceSettings(_env_file=None)).format(record)
+    finally:
+        request_id.reset(reset)
+    assert document["level"] == "warning"
+    assert document["message"] == "a\nb"
+    assert (document["request_id"], document["status"]) == ("r1", 200)
+    assert "\n" not in text  # nobody can write lines of their own into the log
+    assert text.endswith("WARNING server.app  a\\nb  request_id=r1  status=200")
+
+
+def test_the_log_file_rotates(tmp_path: Path, restored_logging: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_scheduler.server.logs.FILE_BYTES", 2000)
+    configure_logging(ServiceSettings(_env_file=None, log_file=str(tmp_path / "logs" / "app.log")))
+    for number in range(600):
+        logging.getLogger("x").warning("line %d", number)
+    files = sorted(each.name for each in (tmp_path / "logs").iterdir())
+    assert files == ["app.log", *(f"app.log.{i}" for i in range(1, 6))]
+    assert "line 599" in (tmp_path / "logs" / "app.log").read_text()
+
+
+def test_a_log_file_that_cannot_be_written_is_said_so(tmp_path: Path, restored_logging: None) -> None:
+    with pytest.raises(InvalidInputError, match="LOG_FILE"):
+        configure_logging(ServiceSettings(_env_file=None, log_file=str(tmp_path)))
