@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,9 @@ from cli_answer import Hms
 QUICK = ("experiment", "shift", "--seeds", 2, "--tasks", 30, "--train-tasks", 80, "--jobs", 1)
 OUT = Path("data/results/shift")
 PLOTS = {"regret.png", "totals.png", "shares.png"}
+TABLES = {"result.csv", "result.parquet", "summary.csv", "comparisons.csv", "clock.csv", "regret.csv"}
+REPORT = {"report.pdf", "report.html"}
+SORTED_PLOTS, SORTED_REPORT = ("regret.png", "totals.png", "shares.png"), ("report.pdf", "report.html")
 NINE = ["oracle", "cpu_only", "gpu_only", "greedy", "round_robin", "random", "static_forest", "hybrid_ml", "rl_agent"]
 
 
@@ -29,11 +34,18 @@ def test_the_document_and_the_files(hms: Hms) -> None:
         assert set(comparison) == {"a", "b", "metric", "difference", "low", "high", "verdict"}
     assert document["reference"]["total_time"]["rl_agent"] == 21.12
     assert document["configuration"]["cluster"]["physics"]["split"] == "concurrent"
-    assert {path.name for path in OUT.iterdir()} == {"result.json", "result.csv", "regret.csv", *PLOTS}
+    assert {"p", "p_holm", "effect_size"} < set(document["significance"][0])
+    assert {path.name for path in OUT.iterdir()} == {"result.json", "parts", *TABLES, *PLOTS, *REPORT}
+    assert (OUT / "report.pdf").read_bytes().startswith(b"%PDF")
     assert json.loads((OUT / "result.json").read_text()) == document
-    first = (OUT / "result.csv").read_bytes()
-    assert hms(*QUICK).code == 0
-    assert (OUT / "result.csv").read_bytes() == first
+    first = {name: (OUT / name).read_bytes() for name in TABLES - {"clock.csv"}}
+    again = hms(*QUICK)
+    assert (again.code, again.err) == (0, "note: 2 of 2 parts were finished earlier; going on from there\n")
+    assert {name: (OUT / name).read_bytes() for name in first} == first
+    fresh = hms(*QUICK, "--fresh")
+    assert (fresh.code, fresh.err) == (0, "")
+    assert {name: (OUT / name).read_bytes() for name in first} == first, "the same seeds, the same bytes"
+    assert "starting over" in hms(*QUICK, "--tasks", 31).err
 
 
 def test_the_table(hms: Hms) -> None:
@@ -42,12 +54,49 @@ def test_the_table(hms: Hms) -> None:
     rows = [line.split()[0] for line in answer.out.splitlines() if line.split()]
     assert set(NINE) <= set(rows)
     assert rows.index("cpu_only") < rows.index("greedy") < rows.index("gpu_only"), "the best is on top"
-    assert max(len(line) for line in answer.out.splitlines()[1:-2]) <= 80
+    assert max(len(line) for line in answer.out.splitlines()[1:-3]) <= 80
     assert "…" not in answer.out
     assert "Student" in answer.out
     document = json.loads(Path("here/result.json").read_text())
     assert document["seeds"] == [7, 8]
     assert document["configuration"]["cluster"]["physics"]["split"] == "serial"
+
+
+def test_an_experiment_with_a_parameter(hms: Hms) -> None:
+    arguments = ("experiment", "load", "--seeds", 1, "--tasks", 30, "--train-tasks", 40, "--jobs", 1)
+    answer = hms(*arguments, "--json", "-")
+    assert (answer.code, answer.err) == (0, "")
+    assert [point["load"] for point in answer.document["points"]] == [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5]
+    for point in answer.document["points"]:
+        assert {"oracle", "rl_agent", "cpu_only"} < set(point["schedulers"])
+        assert set(point["comparisons"][0]) == {"a", "b", "metric", "difference", "low", "high", "verdict"}
+    out = Path("data/results/load")
+    assert {"load_response.png", "load_ratio.png", "report.pdf"} < {path.name for path in out.iterdir()}
+    table = hms(*arguments).out
+    assert "load 0.8" in table
+    assert max(map(len, table.splitlines()[1:-3])) <= 80
+
+
+def test_report(hms: Hms) -> None:
+    assert hms(*QUICK, "--out", "run").code == 0
+    answer = hms("report", "run", "--out", "here", "--colour-blind")
+    assert (answer.code, answer.err) == (0, "")
+    assert {path.name for path in Path("here").iterdir()} == {*PLOTS, *REPORT}
+    assert answer.out.splitlines() == [f"wrote {Path('here') / name}" for name in (*SORTED_PLOTS, *SORTED_REPORT)]
+    assert Path("here/totals.png").read_bytes() != Path("run/totals.png").read_bytes(), "other colours"
+    for arguments, says in ((["nowhere"], "no result.json"), ([], "RUN")):
+        bad = hms("report", *arguments)
+        assert (bad.code, bad.out) == (2, "")
+        assert says in bad.err
+
+
+def test_the_script_is_the_command(tmp_path: Path) -> None:
+    script = Path(__file__).parents[2] / "scripts" / "run_heavy_simulation.py"
+    words = [sys.executable, str(script), "--seeds", "1", "--tasks", "30", "--out", str(tmp_path / "out")]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    wanted = {"heavy_simulation_report.csv", "latency_cdf.png", "cost_comparison.png", "report.pdf", "result.csv"}
+    assert wanted < {path.name for path in (tmp_path / "out").iterdir()}
 
 
 def test_configuration(hms: Hms, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_scheduler.experiments.runner import ExperimentResult, run_experiment
+from hybrid_scheduler.experiments.result import PointResult
+from hybrid_scheduler.experiments.runner import run_experiment
 from hybrid_scheduler.experiments.shift import REFERENCE, Shift
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
@@ -13,11 +14,11 @@ TASKS = 150
 
 
 @pytest.fixture(scope="module")
-def short() -> ExperimentResult:
-    return run_experiment(Shift(tasks=TASKS, train_tasks=200, physics=Physics(split="serial")), [1, 2])
+def short() -> PointResult:
+    return run_experiment(Shift(tasks=TASKS, train_tasks=200, physics=Physics(split="serial")), [1, 2]).points[0]
 
 
-def test_the_published_workload_and_physics(short: ExperimentResult) -> None:
+def test_the_published_workload_and_physics(short: PointResult) -> None:
     published = REFERENCE["total_time"]
     assert isinstance(published, dict)
     for name in ("cpu_only", "gpu_only"):
@@ -26,7 +27,7 @@ def test_the_published_workload_and_physics(short: ExperimentResult) -> None:
     assert short.values("cpu_only", "total_time") == pytest.approx(short.values("oracle", "total_time"))
 
 
-def test_who_recovers(short: ExperimentResult) -> None:
+def test_who_recovers(short: PointResult) -> None:
     times = {name: figures["times_optimal"].mean for name, figures in short.estimates.items()}
     assert times["oracle"] == 1.0
     assert times["static_forest"] >= 5
@@ -34,7 +35,7 @@ def test_who_recovers(short: ExperimentResult) -> None:
     assert times["rl_agent"] <= 1.5
 
 
-def test_the_regret_adds_up_to_the_total(short: ExperimentResult) -> None:
+def test_the_regret_adds_up_to_the_total(short: PointResult) -> None:
     for name in short.experiment.schedulers:
         curve = short.curve("regret", name)
         assert curve.shape == (2, TASKS)
@@ -44,7 +45,7 @@ def test_the_regret_adds_up_to_the_total(short: ExperimentResult) -> None:
             assert row[-1] == pytest.approx(total - best, abs=1e-9)
 
 
-def test_shares_of_the_devices(short: ExperimentResult) -> None:
+def test_shares_of_the_devices(short: PointResult) -> None:
     names = ["cpu_0", "gpu_0", "gpu_1", "gpu_2", "gpu_3"]
     for figures in short.estimates.values():
         shares = [figures[f"share_{device}"].mean for device in names]

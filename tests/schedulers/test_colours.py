@@ -27,9 +27,19 @@ def test_other_peoples_schedulers() -> None:
 
 
 def test_colour_blind_safe() -> None:
-    assert set(OKABE_ITO.values()) <= {*SAFE_ORDER, "#999999"}
-    assert len(set(OKABE_ITO.values())) == len(OKABE_ITO), "those that are compared most have one of their own"
+    assert set(OKABE_ITO) == set(FIXED)
+    assert set(SAFE_ORDER) <= set(OKABE_ITO.values())
+    others = [colour for colour in OKABE_ITO.values() if colour not in SAFE_ORDER]
+    for other in others:
+        for colour in SAFE_ORDER:
+            assert abs(_lightness(other) - _lightness(colour)) > 10 or _distance(other, colour) > 100, (other, colour)
+    assert len(set(OKABE_ITO.values())) == len(OKABE_ITO), "every built-in one has its own"
     assert {colour_blind_safe(f"mine_{k}") for k in range(50)} <= set(SAFE_ORDER)
+
+
+def _lightness(colour: str) -> float:
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def _distance(a: str, b: str) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,15 +17,22 @@ if TYPE_CHECKING:
 
     from hybrid_scheduler.config import Config
     from hybrid_scheduler.experiments.base import Experiment
-    from hybrid_scheduler.experiments.runner import ExperimentResult
+    from hybrid_scheduler.experiments.result import ExperimentResult, PointResult
     from hybrid_scheduler.experiments.statistics import Estimate
 
 DEFAULT_OUT = Path("data/results")
+LONG = 6 * 3600.0
+"""Seconds of the past that the time left is estimated from: one part may take minutes."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Which experiment, e.g. shift.", show_default=False)]
 Seeds = Annotated[
     int | None,
-    typer.Option(parser=options.whole(1, 10_000), metavar="K", help="How many seeds; default 10.", show_default=False),
+    typer.Option(
+        parser=options.whole(1, 10_000),
+        metavar="K",
+        help="How many seeds; default the experiment's own, 5 or 10.",
+        show_default=False,
+    ),
 ]
 FirstSeed = Annotated[
     int, typer.Option(parser=options.whole(0, 2**62), metavar="N", help="The first seed; the others follow it.")
@@ -34,7 +43,9 @@ Tasks = Annotated[
 ]
 TrainTasks = Annotated[
     int | None,
-    typer.Option(parser=options.whole(1, 10**6), metavar="N", help="Tasks learners are trained on; default 5000."),
+    typer.Option(
+        parser=options.whole(1, 10**6), metavar="N", help="Tasks learners are trained on; default the experiment's own."
+    ),
 ]
 Split = Annotated[
     Literal["concurrent", "serial"] | None,
@@ -45,7 +56,7 @@ Jobs = Annotated[
     typer.Option(
         parser=options.whole(1, 1024),
         metavar="N",
-        help="Seeds that run at a time; default one per processor. Same results.",
+        help="Parts that run at a time; default one per processor. Same results.",
         show_default=False,
     ),
 ]
@@ -53,6 +64,7 @@ Out = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Folder for the files; default data/results/NAME.", show_default=False),
 ]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Do everything again, also what an earlier run has finished.")]
 
 
 def experiment(
@@ -64,18 +76,23 @@ def experiment(
     split: Split = None,
     jobs: Jobs = None,
     out: Out = None,
+    fresh: Fresh = False,
     json: options.Json = None,
     config: options.Config = None,
 ) -> None:
     """Run a named, reproducible experiment over several seeds.
 
-    Gives means with 95 % intervals and paired comparisons, and writes JSON, CSV and plots.
+    Gives means with 95 % intervals and paired comparisons, and writes JSON, CSV, Parquet, plots and a report. A run
+    that was interrupted goes on where it stopped.
     """
-    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json
+    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, write_json
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.experiments.files import can_draw, write_result
+    from hybrid_scheduler.experiments.files import write_result
     from hybrid_scheduler.experiments.registry import find_experiment
     from hybrid_scheduler.experiments.runner import run_experiment
+    from hybrid_scheduler.hardware.machine import usable_cores
+    from hybrid_scheduler.reports.report import missing_extras, write_report
+    from hybrid_scheduler.reports.run_folder import open_run
 
     found = find_experiment(name)
     chosen = _configured(found, load_config(config), tasks, train_tasks, split)
@@ -84,20 +101,48 @@ def experiment(
     check_writable(json)
     check_writable(str(folder / "result.json"))
     count = found.default_seeds if seeds is None else seeds
-    with progress_bar(["seeds"], count) as bar:
+    with _progress() as progress:
         result = run_experiment(
             chosen,
             range(seed, seed + count),
-            jobs=_processors() if jobs is None else jobs,
-            progress=None if bar is None else lambda done: bar("seeds", done),
+            jobs=usable_cores() if jobs is None else jobs,
+            folder=folder,
+            fresh=fresh,
+            progress=progress,
+            say=note,
         )
     files = write_result(result, folder)
-    if not can_draw():
-        note("no plots: matplotlib is missing; pip install 'hybrid-ml-scheduler[report]'")
+    missing = missing_extras()
+    if missing:
+        note(f"no plots, no report: {missing}")
+    else:
+        files += write_report(open_run(folder))
     if json is not None:
         write_json(json, result.to_json())
     if json != STANDARD_OUTPUT:
-        _show(result, files)
+        _show(result, folder, files)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar with the time left on standard error, when somebody is watching; gives what the runner reports to."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    words = (TextColumn("parts"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*words, console=Console(stderr=True), transient=True, speed_estimate_period=LONG) as bar:
+        shown = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(shown, completed=done, total=total)
 
 
 def _configured(
@@ -118,56 +163,57 @@ def _configured(
     )
 
 
-def _processors() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _show(result: ExperimentResult, files: list[Path]) -> None:
+def _show(result: ExperimentResult, folder: Path, files: list[Path]) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console, parameter = Console(highlight=False), result.experiment.parameter
     console.print(result.experiment.question, style="bold", soft_wrap=True)
-    console.print(_figures(result))
-    for metric in result.experiment.compared:
-        console.print(_comparisons(result, metric))
+    for point in result.points:
+        if parameter is not None:
+            console.print(f"{parameter} {point.point}", style="bold")
+        console.print(_figures(point))
+        for metric in result.experiment.compared:
+            console.print(_comparisons(point, metric))
     document = result.to_json()
     console.print(f"intervals: {document['intervals']}", style="dim", soft_wrap=True)
-    console.print(f"took {result.wall_seconds:.1f} s, wrote {', '.join(map(str, files))}", soft_wrap=True, markup=False)
+    console.print(f"verdicts: {document['verdicts']}", style="dim", soft_wrap=True)
+    names = ", ".join(path.name for path in files)
+    console.print(f"took {result.wall_seconds:.1f} s, wrote in {folder}: {names}", soft_wrap=True, markup=False)
 
 
-def _figures(result: ExperimentResult) -> Table:
+def _figures(point: PointResult) -> Table:
     """One row per scheduler, the best by the first compared metric on top."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    estimates = result.estimates
-    key = result.experiment.compared[0]
-    shown = result.experiment.shown
+    estimates, key = point.estimates, point.experiment.compared[0]
+    shown = point.experiment.shown
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("scheduler", no_wrap=True)
     for title in shown.values():
         table.add_column(title, justify="right", no_wrap=True)
-    for name in sorted(estimates, key=lambda name: estimates[name][key].mean):
-        table.add_row(name, *(_in_words(estimates[name][metric], metric == key) for metric in shown))
+    for name in sorted(point.experiment.schedulers, key=lambda name: estimates[name][key].mean):
+        table.add_row(name, *(_in_words(estimates[name].get(metric), metric == key) for metric in shown))
     return table
 
 
-def _comparisons(result: ExperimentResult, metric: str) -> Table:
+def _comparisons(point: PointResult, metric: str) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for title in ("scheduler", "compared with", f"by {metric}", "verdict"):
         table.add_column(title, justify="right" if title.startswith("by") else "left", no_wrap=True)
-    for each in result.comparisons:
+    for each in point.comparisons:
         if each.metric == metric:
-            between = "" if each.low is None else f" [{each.low:.4g}, {each.high:.4g}]"
-            table.add_row(each.a, each.b, f"{each.difference:+.4g}{between}", each.verdict)
+            between = "" if each.low is None else f" [{each.low:.3g}, {each.high:.3g}]"
+            table.add_row(each.a, each.b, f"{each.difference:+.3g}{between}", each.verdict)
     return table
 
 
-def _in_words(figure: Estimate, with_interval: bool) -> str:
+def _in_words(figure: Estimate | None, with_interval: bool) -> str:
+    if figure is None:
+        return "–"
     if not with_interval or figure.low is None:
         return f"{figure.mean:.4g}"
-    return f"{figure.mean:.4g} [{figure.low:.4g}, {figure.high:.4g}]"
+    return f"{figure.mean:.4g} [{figure.low:.3g}, {figure.high:.3g}]"

@@ -20,25 +20,56 @@ from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.experiments.runner import ExperimentResult
+    from hybrid_scheduler.experiments.result import PointResult
 
 TRAINING_SEEDS = 1_000_000
 """Training tasks of seed s are drawn with seed s plus this: learners never see the tasks they are judged by."""
 
+Point = float | str
+"""A value of the parameter an experiment varies."""
+Figures = Mapping[str, Mapping[str, float]]
+"""By scheduler and metric."""
+Arrays = Mapping[str, Mapping[str, FloatArray]]
+"""By name and scheduler (or column)."""
+
 
 @dataclass(frozen=True)
-class SeedRecord:
-    """What one seed gave.
+class Unit:
+    """The smallest piece of work: one seed at one point.
 
     Attributes:
         seed: The seed.
-        figures: One figure per scheduler and metric.
-        curves: Per name and scheduler, one value per task.
+        point: Value of the parameter the experiment varies; None when it varies none.
+        prepared: Folder with what `Experiment.prepare` made for this seed.
+        folder: Where the experiment's own files (`Experiment.extra_files`) go; None: they are not wanted of this one.
     """
 
     seed: int
-    figures: Mapping[str, Mapping[str, float]]
-    curves: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict)
+    point: Point | None = None
+    prepared: Path = Path()
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one seed gave at one point; all but `clock` follows from seed and configuration.
+
+    Attributes:
+        seed: The seed.
+        figures: One figure per scheduler and metric. Who is no scheduler of the experiment (`lower_bound`, `forest`)
+            stands beside them in the document.
+        curves: Per name and scheduler, one value per task or per equal share of the tasks.
+        samples: What plots need besides: arrays of any shape, by name and scheduler or column.
+        clock: Figures by the wall clock, by scheduler.
+        point: Value of the parameter, if one is varied.
+    """
+
+    seed: int
+    figures: Figures
+    curves: Arrays = field(default_factory=dict)
+    samples: Arrays = field(default_factory=dict)
+    clock: Figures = field(default_factory=dict)
+    point: Point | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +84,17 @@ class Experiment(ABC):
         question: What it answers, in one line.
         schedulers: Who takes part, in the order in which they are shown.
         subjects: Whom the comparisons are about; each is compared with everybody else.
+        rivals: With whom they are compared; empty for everybody.
         compared: The metrics they are compared by; the first one ranks.
         shown: The metrics people are shown in a table, with their titles; all metrics are in the files.
+        plots: The plots of its report, by name (`reports.catalogue`).
+        parameter: What is varied, if anything.
+        variants: Schedulers that go by another name here: the registered name and what is changed.
+        extra_files: Files besides the usual ones that the unit of the first seed writes.
         default_seeds: How many seeds are run unless somebody says otherwise.
         default_parameters: What schedulers are built with unless `parameters` says otherwise.
         tasks: How many tasks the schedulers are judged by.
-        train_tasks: How many tasks learners are trained on.
+        train_tasks: How many tasks learners are trained on; 0 where they are not.
         cluster: The devices.
         physics: How they behave.
         parameters: Constructor arguments by scheduler.
@@ -68,8 +104,13 @@ class Experiment(ABC):
     question: ClassVar[str]
     schedulers: ClassVar[tuple[str, ...]]
     subjects: ClassVar[tuple[str, ...]]
+    rivals: ClassVar[tuple[str, ...]] = ()
     compared: ClassVar[tuple[str, ...]]
     shown: ClassVar[Mapping[str, str]]
+    plots: ClassVar[tuple[str, ...]] = ()
+    parameter: ClassVar[str | None] = None
+    variants: ClassVar[Mapping[str, tuple[str, Mapping[str, object]]]] = {}
+    extra_files: ClassVar[tuple[str, ...]] = ()
     default_seeds: ClassVar[int] = 10
     default_parameters: ClassVar[Mapping[str, object]] = {}
 
@@ -80,25 +121,37 @@ class Experiment(ABC):
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for key in ("tasks", "train_tasks"):
-            if getattr(self, key) < 1:
-                raise InvalidInputError(f"{key} is {getattr(self, key)}, but it must be at least 1")
+        for key, least in (("tasks", 1), ("train_tasks", 0)):
+            if getattr(self, key) < least:
+                raise InvalidInputError(f"{key} is {getattr(self, key)}, but it must be at least {least}")
 
     @abstractmethod
-    def run_seed(self, seed: int) -> SeedRecord:
-        """Everything for one seed; the same seed gives the same record."""
+    def run(self, unit: Unit) -> Record:
+        """Everything for one seed at one point; the same unit gives the same record, but for the clock."""
 
-    def draw(self, result: ExperimentResult, folder: Path) -> list[Path]:
-        """Write the plots of a result into a folder; returns their files. Needs matplotlib."""
-        return []
+    def prepare(self, seed: int, folder: Path) -> None:  # noqa: B027  (most need nothing)
+        """Make what all points of a seed share, e.g. trained models, in an empty folder of its own."""
+
+    def points(self) -> Sequence[Point | None]:
+        """The values of the parameter."""
+        return (None,)
+
+    def tasks_at(self, point: Point | None) -> int:
+        """How many tasks the schedulers are judged by at a point."""
+        return self.tasks
 
     def facts(self) -> dict[str, object]:
-        """What stands in the document beside the figures, e.g. published ones."""
+        """What stands in the document beside the figures: how learners start, published figures."""
         return {}
 
-    def create(self, name: str, seed: int) -> Scheduler:
-        """One of the schedulers, as this experiment wants it."""
-        return create_scheduler(name, seed=seed, **self._parameters(name))
+    def findings(self, points: Sequence[PointResult]) -> dict[str, object]:
+        """What follows from all points together, for the document."""
+        return {}
+
+    def create(self, name: str, seed: int, **changes: object) -> Scheduler:
+        """One of the schedulers, as this experiment wants it, with these changes."""
+        registered, _ = self.variants.get(name, (name, {}))
+        return create_scheduler(registered, seed=seed, **{**self._parameters(name), **changes})
 
     def configuration(self) -> dict[str, object]:
         """Everything but the seeds that is needed to repeat the experiment."""
@@ -110,6 +163,7 @@ class Experiment(ABC):
         return {
             "tasks": self.tasks,
             "train_tasks": self.train_tasks,
+            **({} if self.parameter is None else {"points": list(self.points())}),
             "parameters": {name: chosen for name, chosen in parameters.items() if chosen},
             "cluster": node.cluster_facts(),
         }
@@ -118,10 +172,11 @@ class Experiment(ABC):
         """Who is compared with whom, each pair once."""
         done: list[tuple[str, str]] = []
         for a in self.subjects:
-            done += [(a, b) for b in self.schedulers if b != a and (b, a) not in done]
+            done += [(a, b) for b in self.rivals or self.schedulers if b != a and (b, a) not in done]
         return done
 
     def _parameters(self, name: str) -> dict[str, Any]:
-        accepted = inspect.signature(scheduler_class(name)).parameters
+        registered, changed = self.variants.get(name, (name, {}))
+        accepted = inspect.signature(scheduler_class(registered)).parameters
         default = {key: value for key, value in self.default_parameters.items() if key in accepted}
-        return {**default, **self.parameters.get(name, {})}
+        return {**default, **self.parameters.get(registered, {}), **changed}

@@ -1,53 +1,111 @@
-"""Results on disk: JSON, tidy CSV, plots."""
+"""Results on disk: JSON, and tidy tables as CSV and Parquet. Plots and the report are the room `reports`'.
+
+Tables hold nothing of the wall clock, so the same experiment writes the same bytes; `clock.csv` has what it took.
+"""
 
 from __future__ import annotations
 
-import csv
 import json
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
-from hybrid_scheduler.experiments.runner import ExperimentResult
+import numpy as np
+import pandas as pd
+
+from hybrid_scheduler.experiments.result import ExperimentResult
 from hybrid_scheduler.experiments.statistics import interval
 
-COLUMNS = ("experiment", "seed", "scheduler", "metric", "value")
-CURVE_COLUMNS = ("experiment", "scheduler", "task", "mean", "low", "high")
-
-
-def can_draw() -> bool:
-    """Whether plots can be drawn here: matplotlib comes with the extra `report`."""
-    return find_spec("matplotlib") is not None
+RESULT, DOCUMENT = "result.csv", "result.json"
+SUMMARY, COMPARISONS, CLOCK = "summary.csv", "comparisons.csv", "clock.csv"
 
 
 def write_result(result: ExperimentResult, folder: Path) -> list[Path]:
-    """Write `result.json`, `result.csv`, one CSV per curve and, where they can be drawn, the plots.
+    """Write the document and the tables.
+
+    `result` (every figure of every seed) is CSV and, where pyarrow is installed, Parquet; `summary` has means with
+    intervals, `comparisons` the paired differences, `clock` the wall clock, and every curve a table of its own.
 
     Returns:
         The files.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / "result.json", folder / "result.csv"]
-    document = json.dumps(result.to_json(), indent=2, allow_nan=False)
-    files[0].write_text(document + "\n", encoding="utf-8")
-    with files[1].open("w", encoding="utf-8", newline="") as stream:
-        table = csv.writer(stream, lineterminator="\n")
-        table.writerow(COLUMNS)
-        table.writerows((*row[:4], repr(row[4])) for row in result.rows())
-    files += [_write_curve(result, name, folder) for name in result.records[0].curves]
-    return [*files, *result.experiment.draw(result, folder)] if can_draw() else files
+    document = folder / DOCUMENT
+    document.write_text(json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    key = _key(result)
+    every = _table(result.rows(), [*key, "seed", "scheduler", "metric", "value"])
+    files = [document, _write(every, folder / RESULT)]
+    if can_write_parquet():
+        files.append(folder / "result.parquet")
+        every.to_parquet(files[-1], index=False)
+    files.append(_write(_summary(result), folder / SUMMARY))
+    files.append(_write(_comparisons(result), folder / COMPARISONS))
+    files.append(_write(_clock(result), folder / CLOCK))
+    files += [_write(_curve(result, name), folder / f"{name}.csv") for name in result.records[0].curves]
+    return [*files, *(folder / name for name in result.experiment.extra_files if (folder / name).is_file())]
 
 
-def _write_curve(result: ExperimentResult, name: str, folder: Path) -> Path:
-    """The mean curve of every scheduler with its interval."""
-    path = folder / f"{name}.csv"
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.writer(stream, lineterminator="\n")
-        table.writerow(CURVE_COLUMNS)
-        for scheduler in result.records[0].curves[name]:
-            values = result.curve(name, scheduler)
-            mean = values.mean(axis=0).tolist()
+def can_write_parquet() -> bool:
+    """Whether Parquet can be written here: pyarrow comes with the extra `report`."""
+    return find_spec("pyarrow") is not None
+
+
+def _key(result: ExperimentResult) -> list[str]:
+    parameter = result.experiment.parameter
+    return ["experiment"] if parameter is None else ["experiment", parameter]
+
+
+def _summary(result: ExperimentResult) -> pd.DataFrame:
+    rows = (
+        (*result.key(point.point), scheduler, metric, each.mean, each.low, each.high)
+        for point in result.points
+        for scheduler, figures in point.estimates.items()
+        for metric, each in figures.items()
+    )
+    return _table(rows, [*_key(result), "scheduler", "metric", "mean", "low", "high"])
+
+
+def _comparisons(result: ExperimentResult) -> pd.DataFrame:
+    columns = ("a", "b", "metric", "difference", "low", "high", "p", "p_holm", "effect_size", "verdict")
+    rows = (
+        (*result.key(point.point), *(getattr(each, column) for column in columns))
+        for point in result.points
+        for each in point.comparisons
+    )
+    return _table(rows, [*_key(result), *columns])
+
+
+def _clock(result: ExperimentResult) -> pd.DataFrame:
+    rows = (
+        (*result.key(record.point), record.seed, scheduler, metric, value)
+        for record in result.records
+        for scheduler, figures in record.clock.items()
+        for metric, value in figures.items()
+    )
+    return _table(rows, [*_key(result), "seed", "scheduler", "metric", "value"])
+
+
+def _curve(result: ExperimentResult, name: str) -> pd.DataFrame:
+    """The mean curve of every scheduler with its interval; `task` is the last one a value covers."""
+    tables = []
+    for point in result.points:
+        for scheduler in point.records[0].curves.get(name, {}):
+            values = point.curve(name, scheduler)
+            steps = values.shape[1]
             found = interval(values)
-            low, high = ([""] * len(mean),) * 2 if found is None else (each.tolist() for each in found)
-            for task, row in enumerate(zip(mean, low, high, strict=True), start=1):
-                table.writerow((result.experiment.name, scheduler, task, *row))
+            low, high = (np.nan, np.nan) if found is None else found
+            start = dict(zip(_key(result), result.key(point.point), strict=True))
+            tasks = result.experiment.tasks_at(point.point)
+            task = [round((k + 1) * tasks / steps) for k in range(steps)]
+            columns = {"scheduler": scheduler, "task": task, "mean": values.mean(axis=0), "low": low, "high": high}
+            tables.append(pd.DataFrame({**start, **columns}, index=range(steps)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _table(rows: Iterable[tuple[object, ...]], columns: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), columns=columns)
+
+
+def _write(table: pd.DataFrame, path: Path) -> Path:
+    table.to_csv(path, index=False, lineterminator="\n")
     return path

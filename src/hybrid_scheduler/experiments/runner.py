@@ -1,107 +1,48 @@
-"""Runs an experiment over its seeds and puts the statistics together."""
+"""Runs an experiment over its seeds and points, side by side, and goes on where an interrupted run stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import tempfile
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
-from functools import cached_property
-from importlib.metadata import version
-from multiprocessing import get_context
+from contextlib import ExitStack
+from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
+from threading import Thread
 from time import perf_counter
 
-import numpy as np
-
-from hybrid_scheduler.experiments.base import Experiment, SeedRecord
-from hybrid_scheduler.experiments.statistics import Estimate, PairedComparison, compare, estimate, method
-from hybrid_scheduler.metrics.registry import metric_classes
+from hybrid_scheduler.experiments.base import Experiment, Record, Unit
+from hybrid_scheduler.experiments.parts import FOLDER, Parts
+from hybrid_scheduler.experiments.result import ExperimentResult
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.task import FloatArray
 
-Row = tuple[str, int, str, str, float]
-"""Experiment, seed, scheduler, metric, value."""
-
-
-@dataclass(frozen=True)
-class ExperimentResult:
-    """What came of an experiment.
-
-    Attributes:
-        experiment: What was run.
-        records: One per seed, in the order of the seeds.
-        wall_seconds: How long it took.
-    """
-
-    experiment: Experiment
-    records: tuple[SeedRecord, ...]
-    wall_seconds: float
-
-    @property
-    def seeds(self) -> list[int]:
-        """The seeds."""
-        return [record.seed for record in self.records]
-
-    @cached_property
-    def estimates(self) -> dict[str, dict[str, Estimate]]:
-        """Every figure with its interval, by scheduler and metric."""
-        return {
-            name: {metric: estimate(self.values(name, metric)) for metric in figures}
-            for name, figures in self.records[0].figures.items()
-        }
-
-    @cached_property
-    def comparisons(self) -> list[PairedComparison]:
-        """The paired comparisons the experiment asks for."""
-        return [
-            compare(a, b, metric, self.values(a, metric), self.values(b, metric), bigger_is_better=_bigger(metric))
-            for metric in self.experiment.compared
-            for a, b in self.experiment.pairs()
-        ]
-
-    def values(self, scheduler: str, metric: str) -> list[float]:
-        """One value per seed."""
-        return [record.figures[scheduler][metric] for record in self.records]
-
-    def curve(self, name: str, scheduler: str) -> FloatArray:
-        """A curve of a scheduler: one row per seed, one column per task."""
-        return np.stack([record.curves[name][scheduler] for record in self.records])
-
-    def rows(self) -> Iterator[Row]:
-        """Every figure as one tidy row."""
-        for record in self.records:
-            for scheduler, figures in record.figures.items():
-                for metric, value in figures.items():
-                    yield self.experiment.name, record.seed, scheduler, metric, value
-
-    def to_json(self) -> dict[str, object]:
-        """The document of `hms experiment --json`; all but `wall_seconds` follows from seeds and configuration."""
-        return {
-            "experiment": self.experiment.name,
-            "question": self.experiment.question,
-            "seeds": self.seeds,
-            "schedulers": {
-                name: {metric: each.to_json() for metric, each in figures.items()}
-                for name, figures in self.estimates.items()
-            },
-            "comparisons": [each.to_json() for each in self.comparisons],
-            "intervals": method(len(self.records)),
-            **self.experiment.facts(),
-            "configuration": self.experiment.configuration(),
-            "version": version("hybrid-ml-scheduler"),
-            "wall_seconds": self.wall_seconds,
-        }
+Job = tuple[Callable[..., None], tuple[object, ...]]
+READY = "ready"
+"""A file of this name says that what a seed's units share is complete."""
 
 
 def run_experiment(
-    experiment: Experiment, seeds: Sequence[int], *, jobs: int = 1, progress: Callable[[int], None] | None = None
+    experiment: Experiment,
+    seeds: Sequence[int],
+    *,
+    jobs: int = 1,
+    folder: Path | None = None,
+    fresh: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> ExperimentResult:
-    """Run an experiment once per seed.
+    """Run an experiment once per seed and point.
 
     Args:
         experiment: What to run.
         seeds: The seeds; their order is that of the results.
-        jobs: How many seeds at a time, each in a process of its own when it is more than one. Same results.
-        progress: Told how many seeds are done.
+        jobs: How many units at a time, each in a process of its own when it is more than one. Same results.
+        folder: Where finished units and the experiment's own files are kept; what is finished there is not done again.
+            None: nothing is kept.
+        fresh: Do everything again.
+        progress: Told how many pieces of work are done, and of how many, from none on.
+        say: Told what a person should know: that a run goes on, or why it starts over.
 
     Raises:
         InvalidInputError: There are no seeds, a seed comes twice, or the experiment cannot be run as configured.
@@ -110,46 +51,110 @@ def run_experiment(
         raise InvalidInputError(f"seeds are {list(seeds)}, but there must be at least one and none twice")
     if jobs < 1:
         raise InvalidInputError(f"jobs is {jobs}, but it must be at least 1")
-    report = progress or _silent
     began = perf_counter()
-    run = _one_after_the_other if min(jobs, len(seeds)) == 1 else _side_by_side
-    records = run(experiment, seeds, jobs, report)
-    return ExperimentResult(experiment, records, perf_counter() - began)
+    with ExitStack() as stack:
+        home = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hms-experiment-")))
+        parts = Parts(home / FOLDER, experiment, fresh=fresh)
+        units = [
+            Unit(seed, point, parts.prepared(seed), home if (seed, number) == (seeds[0], 0) else None)
+            for number, point in enumerate(experiment.points())
+            for seed in seeds
+        ]
+        missing = [unit for unit in units if not _finished(experiment, unit, parts)]
+        _tell(say or _silent, parts.started_over, len(units) - len(missing), len(units))
+        stages: list[list[Job]] = [
+            [(_prepare, (experiment, seed, parts.prepared(seed))) for seed in dict.fromkeys(u.seed for u in missing)],
+            [(_run, (experiment, unit, parts)) for unit in missing],
+        ]
+        if type(experiment).prepare is Experiment.prepare:
+            stages.pop(0)
+        _work(stages, jobs, progress or _nobody)
+        parts.forget_prepared()
+        records = tuple(_found(parts, unit) for unit in units)
+    return ExperimentResult(experiment, records, perf_counter() - began, len(units) - len(missing))
 
 
-def _one_after_the_other(
-    experiment: Experiment, seeds: Sequence[int], jobs: int, report: Callable[[int], None]
-) -> tuple[SeedRecord, ...]:
-    records = []
-    for seed in seeds:
-        records.append(_run_seed(experiment, seed))
-        report(len(records))
-    return tuple(records)
-
-
-def _side_by_side(
-    experiment: Experiment, seeds: Sequence[int], jobs: int, report: Callable[[int], None]
-) -> tuple[SeedRecord, ...]:
+def _work(stages: list[list[Job]], jobs: int, progress: Callable[[int, int], None]) -> None:
+    """Every job of a stage, then the next stage."""
+    total, done = sum(map(len, stages)), 0
+    progress(0, total)
+    workers = min(jobs, max(map(len, stages)))
+    if workers <= 1:
+        for function, arguments in (job for stage in stages for job in stage):
+            function(*arguments)
+            done += 1
+            progress(done, total)
+        return
     # Fresh processes: a forked one would inherit the threads of PyTorch and numba in an unknown state.
-    pool = ProcessPoolExecutor(min(jobs, len(seeds)), mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_with_parent)
     try:
-        futures = [pool.submit(_run_seed, experiment, seed) for seed in seeds]
-        for done, future in enumerate(as_completed(futures), start=1):
-            future.result()
-            report(done)
-        return tuple(future.result() for future in futures)
+        for stage in stages:
+            for future in as_completed([pool.submit(function, *arguments) for function, arguments in stage]):
+                future.result()
+                done += 1
+                progress(done, total)
     finally:
-        pool.shutdown(cancel_futures=True)  # when one seed has failed, the others are in vain
+        pool.shutdown(cancel_futures=True)  # when one has failed, the others are in vain
 
 
-def _run_seed(experiment: Experiment, seed: int) -> SeedRecord:
-    return experiment.run_seed(seed)
+def _leave_with_parent() -> None:
+    """A worker whose parent was killed would wait for work forever; it leaves instead."""
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_leave_after, args=(parent.sentinel,), daemon=True).start()
 
 
-def _bigger(metric: str) -> bool:
-    found = metric_classes().get(metric)
-    return found is not None and bool(found.bigger_is_better)
+def _leave_after(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
 
 
-def _silent(done: int) -> None:
-    """Nobody is watching."""
+def _prepare(experiment: Experiment, seed: int, folder: Path) -> None:
+    if (folder / READY).exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    experiment.prepare(seed, folder)
+    (folder / READY).touch()
+
+
+def _run(experiment: Experiment, unit: Unit, parts: Parts) -> None:
+    began = perf_counter()
+    record = experiment.run(unit)
+    if (record.seed, record.point) != (unit.seed, unit.point):
+        raise InvalidInputError(
+            f"experiment {experiment.name!r} gave a record of seed {record.seed}, point {record.point!r} when asked "
+            f"for seed {unit.seed}, point {unit.point!r}; a record must carry its unit's seed and point"
+        )
+    clock = {**record.clock, "experiment": {"wall_seconds": perf_counter() - began}}
+    parts.keep(Record(record.seed, record.figures, record.curves, record.samples, clock, record.point))
+
+
+def _finished(experiment: Experiment, unit: Unit, parts: Parts) -> bool:
+    """Whether a unit has left everything it should."""
+    if unit.folder is not None and not all((unit.folder / name).is_file() for name in experiment.extra_files):
+        return False
+    return parts.find(unit.seed, unit.point) is not None
+
+
+def _found(parts: Parts, unit: Unit) -> Record:
+    record = parts.find(unit.seed, unit.point)
+    if record is None:
+        raise InvalidInputError(
+            f"{parts.folder}: the part of seed {unit.seed} was there and is gone; run the experiment again"
+        )
+    return record
+
+
+def _tell(say: Callable[[str], None], started_over: bool, done: int, total: int) -> None:
+    if started_over:
+        say("the folder held parts of another configuration or version; starting over")
+    elif done:
+        say(f"{done} of {total} parts were finished earlier; going on from there")
+
+
+def _silent(message: str) -> None:
+    """Nobody listens."""
+
+
+def _nobody(done: int, total: int) -> None:
+    """Nobody watches."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.experiments.base import TRAINING_SEEDS, Experiment, SeedRecord
-from hybrid_scheduler.experiments.runner import ExperimentResult
-from hybrid_scheduler.metrics.registry import summarise
+from hybrid_scheduler.experiments.base import TRAINING_SEEDS, Experiment, Record, Unit
+from hybrid_scheduler.experiments.racing import numbers
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.training.train import train_scheduler
@@ -22,7 +20,6 @@ OPTIMAL = "oracle"
 BEFORE, AFTER = "gpu_favourable", "cpu_favourable"
 METRICS = ("total_time", "energy", "cost")
 REGRET = "regret"
-DRAWN = ("rl_agent", "hybrid_ml", "static_forest", "greedy", "cpu_only", "gpu_only")
 REFERENCE = {
     "split": "serial",
     "total_time": {
@@ -73,12 +70,14 @@ class Shift(Experiment):
         "cost": "cost $",
         "gpu_share": "on GPUs",
     }
+    plots: ClassVar[tuple[str, ...]] = (REGRET, "totals", "shares")
     default_parameters: ClassVar[Mapping[str, object]] = {"energy_weight": 0.0}
 
     tasks: int = 500
 
-    def run_seed(self, seed: int) -> SeedRecord:
+    def run(self, unit: Unit) -> Record:
         """Train on one stream of tasks, judge by another."""
+        seed = unit.seed
         training = WorkloadGenerator(seed + TRAINING_SEEDS).generate(BEFORE, self.train_tasks)
         race = Race(
             WorkloadGenerator(seed).generate(AFTER, self.tasks), self.cluster, self.physics, seed=seed, isolated=True
@@ -90,39 +89,16 @@ class Shift(Experiment):
             outcomes[name] = race.run(scheduler)
         best = outcomes[OPTIMAL].actual_time
         regret = {name: np.cumsum(each.actual_time - best) for name, each in outcomes.items()}
-        return SeedRecord(seed, {name: _figures(each, best) for name, each in outcomes.items()}, {REGRET: regret})
+        return Record(seed, {name: _figures(each, best) for name, each in outcomes.items()}, {REGRET: regret})
 
     def facts(self) -> dict[str, object]:
-        """The published figures."""
-        return {"reference": REFERENCE}
-
-    def draw(self, result: ExperimentResult, folder: Path) -> list[Path]:
-        """Regret over the tasks, totals, and shares."""
-        from hybrid_scheduler.experiments.plots import draw_bars, draw_lines, draw_shares
-
-        split = self.physics.split
-        devices = self.cluster.names
-        totals = {name: result.estimates[name]["total_time"] for name in self.schedulers}
-        curves = {name: result.curve(REGRET, name) for name in DRAWN}
-        shares = {
-            name: {device: result.estimates[name][f"share_{device}"].mean for device in devices}
-            for name in self.schedulers
-        }
-        axes = (f"{AFTER} tasks since the shift", "seconds more than optimal, summed up")
-        return [
-            draw_lines(folder / "regret.png", f"Regret after the shift ({split} split)", axes, curves),
-            draw_bars(folder / "totals.png", f"Total time of {self.tasks} tasks ({split} split)", "seconds", totals),
-            draw_shares(folder / "shares.png", f"Where the tasks went ({split} split)", shares, devices),
-        ]
+        """How learners start, and the published figures."""
+        start = f"learners are trained from scratch on {self.train_tasks} {BEFORE} tasks of another seed"
+        return {"start": start, "reference": REFERENCE}
 
 
 def _figures(outcomes: OutcomeBatch, best: FloatArray) -> dict[str, float]:
-    summary = summarise(outcomes)
-    figures = {metric: float(summary[metric]) for metric in METRICS}  # type: ignore[arg-type]  # all are numbers
+    every = numbers(outcomes)
+    figures = {metric: every[metric] for metric in METRICS}
     figures["times_optimal"] = figures["total_time"] / float(best.sum())
-    kept = ~outcomes.part_lost
-    work = np.bincount(outcomes.part_device[kept], outcomes.part_share[kept], len(outcomes.device_names))
-    figures["gpu_share"] = float(work[outcomes.device_gpu_id >= 0].sum() / len(outcomes))
-    for device, share in zip(outcomes.device_names, work / len(outcomes), strict=True):
-        figures[f"share_{device}"] = float(share)
-    return figures
+    return figures | {name: value for name, value in every.items() if "share" in name}

@@ -28,8 +28,14 @@ OKABE_ITO = {
     "round_robin": "#d55e00",
     "random": "#f0e442",
     "mct": "#0072b2",
+    "static_forest": "#000000",
+    "cpu_only": "#555555",
+    "gpu_only": "#7a3600",
 }
-"""The colours of Okabe and Ito ("Color universal design", 2008), which people of every colour vision tell apart."""
+"""The colours of Okabe and Ito ("Color universal design", 2008), which people of every colour vision tell apart.
+
+They are eight; the rest differs from them by lightness, which everybody sees.
+"""
 SAFE_ORDER = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000")
 GOLDEN = 0.6180339887498949
 """Multiples of the golden ratio, modulo 1, are spread evenly however many there are."""
@@ -49,6 +55,6 @@ def colour_of(name: str) -> str:
 def colour_blind_safe(name: str) -> str:
     """The colour of a scheduler from the palette of Okabe and Ito.
 
-    There are eight of them, so two schedulers may share one; plots tell those apart by their line styles.
+    Other people's schedulers may share one of the eight; plots tell those apart by their line styles.
     """
     return OKABE_ITO.get(name) or SAFE_ORDER[zlib.crc32(name.encode()) % len(SAFE_ORDER)]

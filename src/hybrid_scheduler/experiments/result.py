@@ -1,0 +1,185 @@
+"""What came of an experiment: records, statistics over the seeds, and the document made of them."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from hybrid_scheduler.experiments.base import Experiment, Point, Record
+from hybrid_scheduler.experiments.statistics import (
+    Estimate,
+    PairedComparison,
+    compare,
+    corrected,
+    estimate,
+    method,
+    verdict_method,
+)
+from hybrid_scheduler.hardware.machine import usable_cores
+from hybrid_scheduler.metrics.registry import metric_classes
+from hybrid_scheduler.model.task import FloatArray
+
+LIBRARIES = ("numpy", "numba", "pandas", "scikit-learn", "torch", "matplotlib", "pyarrow", "typst")
+"""Whose versions stand in the document."""
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """All seeds at one point.
+
+    Attributes:
+        experiment: What was run.
+        point: Value of the parameter; None when nothing is varied.
+        records: One per seed, in the order of the seeds.
+    """
+
+    experiment: Experiment
+    point: Point | None
+    records: tuple[Record, ...]
+
+    @cached_property
+    def estimates(self) -> dict[str, dict[str, Estimate]]:
+        """Every figure that all seeds have, with its interval, by scheduler and metric."""
+        return {
+            name: {
+                metric: estimate(self.values(name, metric))
+                for metric in figures
+                if all(metric in record.figures[name] for record in self.records)
+            }
+            for name, figures in self.records[0].figures.items()
+        }
+
+    @cached_property
+    def comparisons(self) -> list[PairedComparison]:
+        """The paired comparisons the experiment asks for; those by one metric are one family."""
+        found: list[PairedComparison] = []
+        for metric in self.experiment.compared:
+            found += corrected(
+                [
+                    compare(
+                        a, b, metric, self.values(a, metric), self.values(b, metric), bigger_is_better=_bigger(metric)
+                    )
+                    for a, b in self.experiment.pairs()
+                ]
+            )
+        return found
+
+    def values(self, scheduler: str, metric: str) -> list[float]:
+        """One value per seed."""
+        return [record.figures[scheduler][metric] for record in self.records]
+
+    def curve(self, name: str, scheduler: str) -> FloatArray:
+        """A curve of a scheduler: one row per seed."""
+        return np.stack([record.curves[name][scheduler] for record in self.records])
+
+    def to_json(self) -> dict[str, object]:
+        """Figures and comparisons; who is no scheduler stands beside them."""
+        figures = {
+            name: {metric: each.to_json() for metric, each in found.items()} for name, found in self.estimates.items()
+        }
+        there = [name for name in self.experiment.schedulers if name in figures]
+        return {
+            **({} if self.experiment.parameter is None else {self.experiment.parameter: self.point}),
+            "schedulers": {name: figures[name] for name in there},
+            **{name: found for name, found in figures.items() if name not in there},
+            "comparisons": [each.to_json() for each in self.comparisons],
+            "significance": [each.significance() for each in self.comparisons],
+        }
+
+
+@dataclass(frozen=True)
+class ExperimentResult:
+    """What came of an experiment.
+
+    Attributes:
+        experiment: What was run.
+        records: Every seed of the first point, then of the next, in the order of the seeds.
+        wall_seconds: How long it took, this time.
+        resumed: How many of the records had been made earlier.
+    """
+
+    experiment: Experiment
+    records: tuple[Record, ...]
+    wall_seconds: float
+    resumed: int = 0
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds."""
+        return list(dict.fromkeys(record.seed for record in self.records))
+
+    @cached_property
+    def points(self) -> list[PointResult]:
+        """One result per value of the parameter; one in all where nothing is varied."""
+        return [
+            PointResult(self.experiment, point, tuple(record for record in self.records if record.point == point))
+            for point in self.experiment.points()
+        ]
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """Every figure as one tidy row: experiment, the parameter if there is one, seed, scheduler, metric, value."""
+        for record in self.records:
+            for scheduler, figures in record.figures.items():
+                for metric, value in figures.items():
+                    yield *self.key(record.point), record.seed, scheduler, metric, value
+
+    def key(self, point: Point | None) -> tuple[object, ...]:
+        """What every row of a table begins with."""
+        return (self.experiment.name,) if self.experiment.parameter is None else (self.experiment.name, point)
+
+    def to_json(self) -> dict[str, object]:
+        """The document of `hms experiment --json`; all but the `…_seconds` and `machine` follows from the rest."""
+        experiment, points = self.experiment, [point.to_json() for point in self.points]
+        return {
+            "experiment": experiment.name,
+            "question": experiment.question,
+            "seeds": self.seeds,
+            **(points[0] if experiment.parameter is None else {"parameter": experiment.parameter, "points": points}),
+            "intervals": method(len(self.seeds)),
+            "verdicts": verdict_method(),
+            **experiment.facts(),
+            **experiment.findings(self.points),
+            "compared": list(experiment.compared),
+            "shown": dict(experiment.shown),
+            "plots": list(experiment.plots),
+            "configuration": experiment.configuration(),
+            "version": version("hybrid-ml-scheduler"),
+            "machine": machine_facts(),
+            "wall_seconds": self.wall_seconds,
+            "work_seconds": sum(record.clock["experiment"]["wall_seconds"] for record in self.records),
+        }
+
+
+def machine_facts() -> dict[str, object]:
+    """The machine, the Python and the libraries that made the figures."""
+    libraries = {}
+    for name in LIBRARIES:
+        try:
+            libraries[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": usable_cores(),
+        "memory_gb": _memory(),
+        "python": platform.python_version(),
+        "libraries": libraries,
+    }
+
+
+def _memory() -> float | None:
+    try:
+        return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1)
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return None
+
+
+def _bigger(metric: str) -> bool:
+    found = metric_classes().get(metric)
+    return found is not None and bool(found.bigger_is_better)

@@ -1,0 +1,243 @@
+"""Which plots there are, and how each is drawn from a run; the names are those an experiment lists as its `plots`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid_scheduler.experiments.statistics import Estimate, estimate
+from hybrid_scheduler.model.errors import UnknownNameError
+from hybrid_scheduler.reports.plots import allocation, bars, forest, latency, lines, pareto, workload
+from hybrid_scheduler.reports.plots.style import Palette, save
+from hybrid_scheduler.reports.run_folder import Run, RunPoint
+from hybrid_scheduler.schedulers.colours import colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Builder = Callable[[Run, RunPoint, Palette], "Figure | None"]
+"""None where the run has no data for the plot."""
+LEARNING = ("oracle", "rl_agent", "hybrid_ml", "static_forest", "mct")
+TOO_SLOW = 50.0
+"""Times the oracle's response."""
+REGRETS = ("rl_agent", "hybrid_ml", "static_forest", "greedy", "cpu_only", "gpu_only")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn plot.
+
+    Attributes:
+        name: The plot's name, with the point's value where there is one plot per point.
+        path: Its PNG.
+        caption: What is to be seen, in a sentence.
+    """
+
+    name: str
+    path: Path
+    caption: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A kind of plot.
+
+    Attributes:
+        build: Draws it.
+        caption: What is to be seen, in a sentence.
+        each_point: Whether every point gets one; else one plot shows them all.
+    """
+
+    build: Builder
+    caption: str
+    each_point: bool = False
+
+
+def draw(run: Run, folder: Path, names: Iterable[str] | None = None, palette: Palette = colour_of) -> list[Picture]:
+    """Draw the plots of a run (those its experiment asks for, or these) as PNG files.
+
+    Raises:
+        UnknownNameError: There is no such plot.
+        MissingExtraError: matplotlib is not installed.
+    """
+    drawn: list[Picture] = []
+    for name in run.document["plots"] if names is None else names:
+        if name not in PLOTS:
+            raise UnknownNameError("plot", name, PLOTS)
+        plot = PLOTS[name]
+        for point in run.points if plot.each_point else run.points[:1]:
+            figure = plot.build(run, point, palette)
+            if figure is not None:
+                several = plot.each_point and point.value is not None
+                suffix = f"_{point.value}" if several else ""
+                caption = f"{run.parameter} {point.value}: {plot.caption}" if several else plot.caption
+                path = save(figure, folder / f"{name}{suffix}.png")
+                drawn.append(Picture(name + suffix, path, caption[0].upper() + caption[1:]))
+    return drawn
+
+
+def _bars(builder: Callable[..., Figure], metric: str, bound: bool, run: Run, p: RunPoint, c: Palette) -> Figure | None:
+    figures = p.figures(metric, bound=bound)
+    return builder(figures, c) if figures else None
+
+
+def _samples(builder: Callable[..., Figure], sample: str, run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    found = point.sample(sample)
+    return builder(found, c) if found else None
+
+
+def _series(builder: Callable[..., Figure], metric: str, bound: bool, run: Run, p: RunPoint, c: Palette) -> Figure:
+    series: dict[str, list[Estimate]] = {}
+    for point in run.points:
+        for name, each in point.figures(metric, bound=bound).items():
+            series.setdefault(name, []).append(each)
+    return builder(_values(run), series, c)
+
+
+def _regret(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    curves = {name: values for name, values in point.curves("regret").items() if name in REGRETS}
+    return lines.regret(curves, c) if curves else None
+
+
+def _learning(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    curves = point.curves("learning")
+    kept = {name: values for name, values in curves.items() if name in LEARNING or name.startswith(("rl_", "hybrid_"))}
+    return lines.learning_curve(kept, c) if "oracle" in kept else None
+
+
+def _shares(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    names = [name for name in point.schedulers if f"share_{run.devices[0]}" in point.estimates[name]]
+    found = {name: {d: point.estimates[name][f"share_{d}"].mean for d in run.devices} for name in names}
+    return allocation.shares(found, run.devices) if found else None
+
+
+def _allocation(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    found = point.first_sample("allocation")
+    return allocation.allocation_over_time(found, run.devices, run.tasks) if found else None
+
+
+def _workload(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    found = point.first_sample("workload")
+    columns = ("size", "compute_intensity", "memory_required", "arrival_time")
+    return workload.workload(*(found[name] for name in columns)) if found else None
+
+
+def _dependencies(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    found = point.first_sample("workload")
+    if "child" not in found:
+        return None
+    child, parent = (found[key].astype(np.int64) for key in ("child", "parent"))
+    return workload.dependency_graph(child, parent, len(found["size"]))
+
+
+def _confusion(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    found = point.sample("confusion")
+    return forest.confusion(found["optimal"], found["predicted"]) if found else None
+
+
+def _importance(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    start = "importance_"
+    scores = point.estimates.get("forest", {})
+    found = {metric.removeprefix(start): each for metric, each in scores.items() if metric.startswith(start)}
+    return forest.feature_importance(found) if found else None
+
+
+def _over_oracle(point: RunPoint, name: str, metric: str) -> Estimate:
+    """A figure over the oracle's, seed by seed."""
+    pairs = zip(point.estimates[name][metric].values, point.estimates["oracle"][metric].values, strict=True)
+    return estimate([own / reference for own, reference in pairs])
+
+
+def _energy_weight(run: Run, point: RunPoint, c: Palette) -> Figure:
+    names = [name for name in point.schedulers if "energy" in point.estimates[name]]
+    series = {name: [_over_oracle(each, name, "energy") for each in run.points] for name in names}
+    return lines.energy_weight(_values(run), series, c)
+
+
+def _pareto(metric: str, run: Run, point: RunPoint, c: Palette) -> Figure:
+    def place(where: RunPoint, name: str) -> tuple[Estimate, Estimate]:
+        return _over_oracle(where, name, "avg_response"), _over_oracle(where, name, metric)
+
+    moving = [name for name in point.schedulers if len({p.estimates[name][metric].mean for p in run.points}) > 1]
+    # The control lies under the learner that starts from the same forest, not over it.
+    moving.sort(key=lambda name: name != "static_forest")
+    trails = {name: [place(p, name) for p in run.points] for name in moving}
+    others = {name: place(point, name) for name in point.schedulers if name not in moving}
+    # Whoever cannot keep up is far off to the right and would squeeze the rest into a corner.
+    fixed = {name: found for name, found in others.items() if found[0].mean <= TOO_SLOW}
+    return pareto.pareto(trails, fixed, _values(run), metric, c)
+
+
+def _values(run: Run) -> list[float]:
+    return [float(point.value) for point in run.points if point.value is not None]
+
+
+PLOTS: dict[str, Plot] = {
+    "makespan_comparison": Plot(
+        partial(_bars, bars.makespan_comparison, "makespan", True),
+        "Makespan with 95 % intervals; the dashed line is what no scheduler can beat.",
+    ),
+    "response_comparison": Plot(
+        partial(_bars, bars.response_comparison, "avg_response", True),
+        "Mean response time with 95 % intervals; the dashed line is what no scheduler can beat.",
+    ),
+    "ablation": Plot(
+        partial(_bars, bars.response_comparison, "avg_response", False),
+        "Mean response time of the learners, whole and with one part taken out.",
+        each_point=True,
+    ),
+    "latency_cdf": Plot(
+        partial(_samples, latency.latency_cdf, "response"), "Share of the tasks answered within a time, all seeds."
+    ),
+    "latency_boxplot": Plot(
+        partial(_samples, latency.latency_boxplot, "response"), "Response times of all tasks of all seeds."
+    ),
+    "cost_comparison": Plot(
+        partial(_bars, bars.cost_comparison, "cost", False), "Money for the devices' busy time, with 95 % intervals."
+    ),
+    "speedup_comparison": Plot(
+        partial(_bars, bars.speedup_comparison, "speedup", False),
+        "Round robin's makespan over each scheduler's, with 95 % intervals.",
+    ),
+    "avg_duration_comparison": Plot(
+        partial(_bars, bars.avg_duration_comparison, "avg_time", False),
+        "Mean execution time without queueing: short is not all, where it makes others wait.",
+    ),
+    "totals": Plot(partial(_bars, bars.totals, "total_time", False), "Total execution time with 95 % intervals."),
+    "workload": Plot(_workload, "Sizes, compute intensity against memory, and arrivals of the first seed's tasks."),
+    "dependency_graph": Plot(_dependencies, "Who waits for whom."),
+    "load_response": Plot(
+        partial(_series, lines.load_response, "avg_response", True),
+        "Mean response time against offered load; a line that leaves upwards is a scheduler that breaks.",
+    ),
+    "load_ratio": Plot(
+        partial(_series, lines.load_ratio, "times_oracle", False), "The same over the oracle's, seed by seed."
+    ),
+    "energy_weight": Plot(
+        _energy_weight,
+        "Energy of each scheduler over the oracle's of the same seed as the learners' weight of energy rises.",
+    ),
+    "pareto": Plot(
+        partial(_pareto, "energy"),
+        "Energy against response time, over the oracle's of the same seed; the broad grey line is the front of what "
+        "nobody beats in both. Schedulers "
+        "that do not keep up are left out.",
+    ),
+    "pareto_cost": Plot(partial(_pareto, "cost"), "Money against response time, drawn the same way."),
+    "regret": Plot(_regret, "Seconds lost against the optimum, summed up since the start, with 95 % bands."),
+    "learning_curve": Plot(_learning, "Response over the oracle's along the run, with 95 % bands.", each_point=True),
+    "confusion": Plot(_confusion, "Rows add up to 100 %; in brackets the number of tasks, all seeds together."),
+    "feature_importance": Plot(_importance, "What the forest's splits rest on, with 95 % intervals."),
+    "gpu_fraction_distribution": Plot(
+        partial(_samples, allocation.gpu_fraction_distribution, "gpu_fraction"),
+        "How the schedulers split tasks: 0 is the CPU alone, 1 a GPU alone.",
+    ),
+    "shares": Plot(_shares, "Share of the work each device got: a constant policy cannot hide here."),
+    "allocation_over_time": Plot(_allocation, "Share of each device along the run, first seed."),
+}
+"""Every plot by name."""

@@ -1,0 +1,123 @@
+"""One figure per scheduler, with its interval: bars, or points where only a logarithmic scale shows everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hybrid_scheduler.experiments.statistics import Estimate
+from hybrid_scheduler.reports.plots.style import BOUND, INK, Palette, canvas, differ_much, entitle, short
+from hybrid_scheduler.schedulers.colours import colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Estimates = Mapping[str, Estimate]
+
+
+def makespan_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
+    """Makespans, the shortest on top."""
+    return bars("Makespan: from the first arrival to the last finish", "seconds, less is better", estimates, palette)
+
+
+def response_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
+    """Mean response times."""
+    return bars("Mean response time: from arrival to finish", "seconds, less is better", estimates, palette)
+
+
+def cost_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
+    """What the devices' busy time costs."""
+    return bars("Cost of all tasks", "dollars, less is better", estimates, palette)
+
+
+def avg_duration_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
+    """Mean execution times, queueing left out."""
+    return bars("Mean execution time of a task, without queueing", "seconds, less is better", estimates, palette)
+
+
+def speedup_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
+    """Round robin's makespan over one's own."""
+    title = "Speedup over round robin (its makespan over one's own)"
+    return bars(title, "times, more is better", estimates, palette, biggest_first=True)
+
+
+def totals(estimates: Estimates, palette: Palette = colour_of) -> Figure:
+    """Total execution times."""
+    return bars("Total execution time of all tasks", "seconds, less is better", estimates, palette)
+
+
+def bars(
+    title: str,
+    unit: str,
+    estimates: Estimates,
+    palette: Palette = colour_of,
+    *,
+    biggest_first: bool = False,
+    linear: bool = False,
+) -> Figure:
+    """Horizontal bars with intervals, the best on top; the figure stands behind each bar.
+
+    Args:
+        title: Stands above.
+        unit: Of the axis.
+        estimates: The figures; a lower bound among them is a dashed line.
+        palette: The colours.
+        biggest_first: Whether more is better.
+        linear: No logarithmic scale, however far apart the figures are.
+    """
+    bound = estimates.get(BOUND)
+    names = sorted((n for n in estimates if n != BOUND), key=lambda n: estimates[n].mean, reverse=not biggest_first)
+    figure, (axes,) = canvas(0.36 * len(names) + 1.25, grid="x")
+    logarithmic = not linear and differ_much(estimates[name] for name in names)
+    for row, name in enumerate(names):
+        mean = estimates[name].mean
+        if logarithmic:
+            axes.plot([mean], [row], marker="o", markersize=8, color=palette(name), linestyle="none")
+        else:
+            axes.barh([row], [mean], color=palette(name), height=0.62)
+    ends = [_whisker(axes, row, estimates[name]) for row, name in enumerate(names)]
+    axes.set_yticks(range(len(names)), names)
+    _scale(axes, [estimates[name] for name in names], ends, bound, logarithmic)
+    _figures(axes, [estimates[name].mean for name in names], ends, logarithmic)
+    if bound is not None and bound.mean > 0:
+        axes.axvline(bound.mean, color=palette(BOUND), linestyle=(0, (4, 3)), linewidth=1.4)
+        unit += f"; dashed: the lower bound, {short(bound.mean)}"
+    axes.set_xlabel(unit)
+    entitle(figure, axes, title)
+    return figure
+
+
+def _whisker(axes: Axes, row: int, each: Estimate) -> float:
+    """The interval of a figure; returns where what is drawn ends."""
+    if each.low is None or each.high is None:
+        return each.mean
+    axes.plot([each.low, each.high], [row, row], color=INK, linewidth=1.2, marker="|", markersize=7)
+    return max(each.mean, each.high)
+
+
+def _scale(
+    axes: Axes, figures: Sequence[Estimate], ends: Sequence[float], bound: Estimate | None, logarithmic: bool
+) -> None:
+    widest = max(ends, default=1.0) or 1.0
+    if not logarithmic:
+        axes.set_xlim(0, 1.16 * widest)
+        return
+    axes.set_xscale("log")
+    lows = [each.low if each.low is not None and each.low > 0 else each.mean for each in figures]
+    lowest = min([*lows, *([bound.mean] if bound is not None and bound.mean > 0 else [])])
+    axes.set_xlim(lowest / (widest / lowest) ** 0.06, widest * (widest / lowest) ** 0.2)
+    axes.minorticks_off()
+
+
+def _figures(axes: Axes, means: Sequence[float], ends: Sequence[float], logarithmic: bool) -> None:
+    for row, (mean, end) in enumerate(zip(means, ends, strict=True)):
+        axes.annotate(
+            short(mean),
+            (end, row),
+            xytext=(8 if logarithmic else 5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=INK,
+        )

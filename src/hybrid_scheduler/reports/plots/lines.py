@@ -1,0 +1,145 @@
+"""Figures along something: tasks, load, weight. Lines with their intervals as bands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid_scheduler.experiments.statistics import Estimate, interval
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.reports.plots.style import BOUND, FAINT, Palette, canvas, entitle, legend_beside, line_style
+from hybrid_scheduler.schedulers.colours import colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Curves = Mapping[str, FloatArray]
+"""By scheduler, one row per seed."""
+Series = Mapping[str, Sequence[Estimate]]
+"""By scheduler, one figure per point."""
+
+
+def regret(curves: Curves, palette: Palette = colour_of) -> Figure:
+    """Seconds more than optimal, summed up over the tasks; linear below 0.1 and logarithmic above."""
+    figure, (axes,) = canvas(4.3)
+    _bands(axes, curves, palette, lambda count: np.arange(1.0, count + 1))
+    ends = {name: float(values.mean(axis=0)[-1]) for name, values in curves.items()}
+    means = [values.mean(axis=0) for values in curves.values()]
+    largest = max(0.1, *(float(mean.max()) for mean in means))
+    # The lines fill the plot; a band that is wider than that is cut off.
+    axes.set_yscale("symlog", linthresh=0.1)
+    axes.set_ylim(min(0.0, *(float(mean.min()) for mean in means)) - 0.01, 1.5 * largest)
+    ticks = [0.0, *(10.0**k for k in range(-1, int(np.floor(np.log10(1.5 * largest))) + 1))]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_yticks([], minor=True)
+    axes.set_xlim(1, max(2, *(values.shape[1] for values in curves.values())))
+    axes.set_xlabel("tasks since the start")
+    axes.set_ylabel("seconds more than optimal, summed up")
+    entitle(figure, axes, "Regret")
+    legend_beside(axes, sorted(ends, key=lambda name: -ends[name]))
+    return figure
+
+
+def learning_curve(curves: Curves, palette: Palette = colour_of) -> Figure:
+    """Mean response along the run, over the oracle's of the same tasks; logarithmic, means over seeds geometric.
+
+    Args:
+        curves: Mean response of equal shares of the tasks, with the oracle's among them.
+        palette: The colours.
+    """
+    figure, (axes,) = canvas(4.2)
+    reference = curves["oracle"]
+    ratios = {name: np.log10(values / reference) for name, values in curves.items() if name != "oracle"}
+    _bands(axes, ratios, palette, lambda count: np.arange(1.0, count + 1) / count)
+    axes.axhline(0.0, color=palette("oracle"), linewidth=1.4, label="oracle")
+    middle = [values.mean(axis=0) for values in ratios.values()]
+    low, high = (float(end([end(each) for each in middle])) for end in (np.nanmin, np.nanmax))
+    # The lines fill the plot; a band that is wider than that is cut off.
+    bottom, top = min(low, -0.05) - 0.1, max(high, 0.05) + 0.1
+    ticks = [base * 10.0**power for power in range(-6, 7) for base in (1, 2, 5)]
+    shown = [tick for tick in ticks if bottom <= np.log10(tick) <= top]
+    axes.set_yticks(np.log10(shown), [f"{tick:g}" for tick in shown])
+    axes.set_ylim(bottom, top)
+    axes.set_xlim(0, 1)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_xlabel("tasks that have arrived")
+    axes.set_ylabel("mean response, times the oracle's")
+    entitle(figure, axes, "Along the run: response over the oracle's (below 1 is better than the oracle)")
+    ends = {name: float(np.nanmean(values[:, -5:])) for name, values in ratios.items()} | {"oracle": 0.0}
+    legend_beside(axes, sorted(ends, key=lambda name: -ends[name]))
+    return figure
+
+
+def load_response(loads: Sequence[float], responses: Series, palette: Palette = colour_of) -> Figure:
+    """Mean response against offered load; whoever breaks leaves upwards.
+
+    Args:
+        loads: Shares of the node's capacity.
+        responses: Mean response at each load by scheduler; the lower bound may be among them.
+        palette: The colours.
+    """
+    title = "Mean response time against offered load"
+    figure, axes = _along(loads, responses, palette, title, "offered load, share of the node's capacity")
+    axes.set_yscale("log")
+    axes.set_ylabel("mean response, seconds")
+    axes.axvline(1.0, color=FAINT, linewidth=0.9, linestyle=(0, (2, 2)))
+    return figure
+
+
+def load_ratio(loads: Sequence[float], ratios: Series, palette: Palette = colour_of) -> Figure:
+    """Mean response over the oracle's, against offered load.
+
+    Args:
+        loads: Shares of the node's capacity.
+        ratios: `times_oracle` at each load by scheduler.
+        palette: The colours.
+    """
+    title = "Response over the oracle's against offered load (below 1 is better than the oracle)"
+    figure, axes = _along(loads, ratios, palette, title, "offered load, share of the node's capacity")
+    axes.set_yscale("log")
+    axes.set_ylabel("mean response, times the oracle's")
+    axes.axvline(1.0, color=FAINT, linewidth=0.9, linestyle=(0, (2, 2)))
+    return figure
+
+
+def energy_weight(weights: Sequence[float], energies: Series, palette: Palette = colour_of) -> Figure:
+    """Energy against the weight it has in a learner's objective.
+
+    Args:
+        weights: From 0, time only, to 1, energy only.
+        energies: At each weight by scheduler, over the oracle's.
+        palette: The colours.
+    """
+    figure, axes = _along(weights, energies, palette, "Energy against its weight in the objective", "energy weight")
+    axes.set_ylabel("energy, times the oracle's")
+    return figure
+
+
+def _along(positions: Sequence[float], series: Series, palette: Palette, title: str, label: str) -> tuple[Figure, Axes]:
+    figure, (axes,) = canvas(4.3)
+    for name, estimates in series.items():
+        colour, means = palette(name), [each.mean for each in estimates]
+        marker = "" if name == BOUND else "o"
+        axes.plot(
+            positions, means, color=colour, linestyle=line_style(name), linewidth=1.7, marker=marker, ms=4, label=name
+        )
+        ends = [(each.low, each.high) for each in estimates if each.low is not None and each.high is not None]
+        if len(ends) == len(means):
+            low, high = zip(*ends, strict=True)
+            axes.fill_between(positions, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.set_xticks(positions, [f"{each:g}" for each in positions])
+    axes.set_xlabel(label)
+    entitle(figure, axes, title)
+    legend_beside(axes, sorted(series, key=lambda name: -series[name][-1].mean))
+    return figure, axes
+
+
+def _bands(axes: Axes, curves: Curves, palette: Palette, positions: Callable[[int], FloatArray]) -> None:
+    for name, values in curves.items():
+        x, found = positions(values.shape[1]), interval(values)
+        axes.plot(x, values.mean(axis=0), color=palette(name), linestyle=line_style(name), linewidth=1.6, label=name)
+        if found is not None:
+            axes.fill_between(x, *found, color=palette(name), alpha=0.13, linewidth=0)

@@ -1,0 +1,183 @@
+"""Figures and verdicts in words. "Better" and "worse" are said where the verdict says so, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hybrid_scheduler.experiments.statistics import NOT_SHOWN, Estimate
+from hybrid_scheduler.metrics.registry import metric_classes
+from hybrid_scheduler.reports.plots.style import short
+from hybrid_scheduler.reports.run_folder import Run, RunPoint
+
+METRICS = {
+    "avg_response": "mean response time",
+    "p50_response": "median response time",
+    "p95_response": "95th percentile of response",
+    "p99_response": "99th percentile of response",
+    "avg_time": "mean execution time",
+    "avg_wait": "mean wait",
+    "total_time": "total execution time",
+    "makespan": "makespan",
+    "energy": "energy",
+    "cost": "cost",
+    "throughput": "throughput",
+    "speedup": "speedup over round robin",
+    "times_oracle": "mean response over the oracle's",
+    "times_optimal": "total time over the optimum",
+    "gpu_share": "share of the work on GPUs",
+    "overloaded": "share of the seeds in which it was overloaded",
+}
+"""Metrics as people say them."""
+
+
+def metric_words(metric: str) -> str:
+    """A metric as people say it."""
+    return METRICS.get(metric, metric.replace("_", " "))
+
+
+def unit_of(metric: str) -> str:
+    """The unit of a metric; empty for a plain number."""
+    found = metric_classes().get(metric)
+    unit = "" if found is None else found.unit
+    return "" if unit in ("yes/no", "1", "tasks") else unit
+
+
+def bigger_is_better(metric: str) -> bool:
+    """Which way is better."""
+    found = metric_classes().get(metric)
+    return metric == "speedup" or (found is not None and bool(found.bigger_is_better))
+
+
+def with_interval(each: Estimate | None) -> str:
+    """A figure and its interval."""
+    if each is None:
+        return "–"
+    if each.low is None or each.high is None:
+        return short(each.mean)
+    return f"{short(each.mean)} [{ends(each.low, each.high)}]"
+
+
+def ends(low: float, high: float) -> str:
+    """The ends of an interval, in fewer digits than the figure they belong to."""
+    return f"{short(low, 3)}, {short(high, 3)}"
+
+
+def summary(run: Run) -> list[str]:
+    """The run in a few sentences, all of them made from its figures."""
+    if run.parameter is not None:
+        return [*_lowest_along(run), *_verdicts_along(run), *_findings(run)]
+    point, sentences = run.points[0], []
+    for metric in run.document["compared"]:
+        sentences += [_lowest(point, metric), *_verdicts(point, metric)]
+    return [*sentences, *_bounds(point), *_forest(point), *_findings(run)]
+
+
+def _lowest(point: RunPoint, metric: str) -> str:
+    figures, most = point.figures(metric), bigger_is_better(metric)
+    name = (max if most else min)(figures, key=lambda name: figures[name].mean)
+    unit = unit_of(metric)
+    return (
+        f"{'Highest' if most else 'Lowest'} {metric_words(metric)} on average: {name}, "
+        f"{with_interval(figures[name])}{f' {unit}' if unit else ''}."
+    )
+
+
+def _verdicts(point: RunPoint, metric: str) -> Iterator[str]:
+    """One sentence for each scheduler the comparisons are about."""
+    compared = [each for each in point.comparisons if each.metric == metric]
+    for name in dict.fromkeys(each.a for each in compared):
+        rivals = {
+            verdict: [each.b for each in compared if each.a == name and each.verdict == verdict]
+            for verdict in ("better", "worse", NOT_SHOWN)
+        }
+        parts = [f"{verdict} than {listed(rivals[verdict])}" for verdict in ("better", "worse") if rivals[verdict]]
+        words = f"{name} is {' and '.join(parts)}" if parts else ""
+        if rivals[NOT_SHOWN]:
+            words += f"{'; ' if words else f'{name}: '}{NOT_SHOWN} against {listed(rivals[NOT_SHOWN])}"
+        yield f"By {metric_words(metric)}, {words}."
+
+
+def _lowest_along(run: Run) -> Iterator[str]:
+    """Who has the lowest figure at which points."""
+    for metric in run.document["compared"]:
+        at: dict[str, list[str]] = {}
+        for point in run.points:
+            figures = point.figures(metric)
+            choose = max if bigger_is_better(metric) else min
+            at.setdefault(choose(figures, key=lambda name: figures[name].mean), []).append(str(point.value))
+        parts = [f"{name} {_at(run, values)}" for name, values in at.items()]
+        extreme = "Highest" if bigger_is_better(metric) else "Lowest"
+        yield f"{extreme} {metric_words(metric)} on average: {'; '.join(parts)}."
+
+
+def _verdicts_along(run: Run) -> Iterator[str]:
+    """One sentence for each pair by the first metric: at which points the verdict is which."""
+    for metric in run.document["compared"][:1]:
+        pairs = dict.fromkeys((each.a, each.b) for each in run.points[0].comparisons if each.metric == metric)
+        for a, b in pairs:
+            at: dict[str, list[str]] = {}
+            for point in run.points:
+                for each in point.comparisons:
+                    if (each.a, each.b, each.metric) == (a, b, metric):
+                        at.setdefault(each.verdict, []).append(str(point.value))
+            parts = [
+                f"{verdict}{'' if len(at) == 1 else f' {_at(run, at[verdict])}'}"
+                for verdict in ("better", "worse", NOT_SHOWN)
+                if verdict in at
+            ]
+            everywhere = f" {'at' if run.varies_a_number else 'in'} every {_name(run)}" if len(at) == 1 else ""
+            yield f"By {metric_words(metric)}, {a} against {b}: {'; '.join(parts)}{everywhere}."
+
+
+def _at(run: Run, values: list[str]) -> str:
+    """At which points: "at load 0.2 and 0.4", "in the busy world"."""
+    return f"at {_name(run)} {listed(values)}" if run.varies_a_number else f"in the {listed(values)} {_name(run)}"
+
+
+def _name(run: Run) -> str:
+    return (run.parameter or "").replace("_", " ")
+
+
+def _bounds(point: RunPoint) -> Iterator[str]:
+    for metric, bound in point.estimates.get("lower_bound", {}).items():
+        reached = min(each.mean for each in point.figures(metric).values())
+        yield (
+            f"No scheduler could have a {metric_words(metric)} below {short(bound.mean)} {unit_of(metric)} on average; "
+            f"the lowest reached is {short(reached / bound.mean)} times that."
+        )
+
+
+def _forest(point: RunPoint) -> Iterator[str]:
+    scores = point.estimates.get("forest")
+    if scores:
+        yield (
+            f"The forest explains {with_interval(scores['test_r2'])} of the variance of the optimal GPU fraction of "
+            f"tasks it has not seen (R²); its mean absolute error is {with_interval(scores['mae'])}."
+        )
+
+
+def _findings(run: Run) -> Iterator[str]:
+    breaks = run.document.get("breaks_at")
+    if breaks:
+        for load in sorted({load for load in breaks.values() if load is not None}):
+            names = [name for name, at in breaks.items() if at == load]
+            yield f"Overloaded from a load of {load:g} on, in at least half of the seeds: {listed(names)}."
+        if whole := [name for name, at in breaks.items() if at is None]:
+            yield f"Overloaded at no load that was tried: {listed(whole)}."
+    for name, found in run.document.get("energy_steps", {}).items():
+        first, last = (run.points[k].estimates[name]["energy"] for k in (0, -1))
+        way = (
+            "no step of the weight is shown to raise its energy"
+            if found["falls"]
+            else "at least one step of the weight is shown to raise its energy"
+        )
+        yield (
+            f"Energy of {name}: from {with_interval(first)} J at the lowest weight to {with_interval(last)} J at the "
+            f"highest; {way}."
+        )
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas and an "and"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,177 @@
+"""The experiments, small: everybody takes part, learners are no constant policies, files and findings are there."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid_scheduler.experiments.ablation import Ablation
+from hybrid_scheduler.experiments.base import Unit
+from hybrid_scheduler.experiments.energy import WEIGHTS, Energy
+from hybrid_scheduler.experiments.heavy import DECISIONS, Heavy
+from hybrid_scheduler.experiments.load import LOADS, Load
+from hybrid_scheduler.experiments.mixed import Mixed
+from hybrid_scheduler.experiments.racing import EVERYBODY
+from hybrid_scheduler.experiments.runner import run_experiment
+from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
+
+CONSTANT = {"cpu_only": 0.0, "gpu_only": 1.0}
+
+
+def test_heavy(tmp_path: Path) -> None:
+    result = run_experiment(Heavy(tasks=300), [1, 2], folder=tmp_path)
+    (point,) = result.points
+    assert tuple(point.estimates) == (*EVERYBODY, "lower_bound")
+    for name, figures in point.estimates.items():
+        if name != "lower_bound":
+            assert figures["makespan"].mean >= point.estimates["lower_bound"]["makespan"].mean - 1e-9
+            assert figures["tasks"].values == (300.0, 300.0)
+            assert figures["failed"].mean == 0.0
+    assert {name: point.estimates[name]["gpu_share"].mean for name in CONSTANT} == CONSTANT
+    for name in ("rl_agent", "hybrid_ml"):
+        assert 0.2 < point.estimates[name]["gpu_share"].mean < 0.99
+        assert point.estimates[name]["avg_response"].mean < point.estimates["gpu_only"]["avg_response"].mean
+    assert point.estimates["rl_agent"]["updates"].mean > 100, "all learning is on"
+    assert point.estimates["hybrid_ml"]["refits"].mean >= 1
+    assert point.estimates["round_robin"]["speedup"].values == (1.0, 1.0)
+    assert point.estimates["oracle"]["times_oracle"].values == (1.0, 1.0)
+
+
+def test_the_decisions_of_heavy_add_up_to_its_figures(tmp_path: Path) -> None:
+    result = run_experiment(Heavy(tasks=200), [4, 5], folder=tmp_path)
+    rows = list(csv.DictReader((tmp_path / DECISIONS).read_text().splitlines()))
+    assert len(rows) == 200 * len(EVERYBODY)
+    for name in EVERYBODY:
+        own = [row for row in rows if row["scheduler_name"] == name]
+        figures = result.records[0].figures[name]
+        assert result.records[0].seed == 4, "the decisions are those of the first seed"
+        assert np.mean([float(row["response_time"]) for row in own]) == pytest.approx(figures["avg_response"])
+        assert np.sum([float(row["execution_cost"]) for row in own]) == pytest.approx(figures["cost"])
+        sample = result.records[0].samples["gpu_fraction"][name]
+        assert [float(row["gpu_fraction"]) for row in own] == pytest.approx(sample.tolist())
+
+
+def test_mixed_trains_a_forest_beside_the_race() -> None:
+    result = run_experiment(Mixed(tasks=200, train_tasks=800), [1])
+    document = result.to_json()
+    assert "forest" not in document["schedulers"]  # type: ignore[operator]
+    forest = result.points[0].estimates["forest"]
+    assert 0.5 < forest["test_r2"].mean <= 1.0
+    importances = [each.mean for metric, each in forest.items() if metric.startswith("importance_")]
+    assert sum(importances) == pytest.approx(1.0)
+    judged = result.records[0].samples["confusion"]
+    assert judged["optimal"].shape == judged["predicted"].shape == (200,)
+    assert np.abs(judged["optimal"] - judged["predicted"]).mean() < 0.1
+
+
+def test_load(tmp_path: Path) -> None:
+    result = run_experiment(Load(tasks=300, train_tasks=300), [1], folder=tmp_path)
+    assert [point.point for point in result.points] == list(LOADS)
+    assert result.points[0].estimates["oracle"]["tasks"].mean == 240, "the first fifth does not count"
+    light, heavy = (result.points[k].estimates["mct"]["avg_response"].mean for k in (0, -1))
+    assert light < heavy
+    breaks = result.to_json()["breaks_at"]
+    assert isinstance(breaks, dict)
+    assert set(breaks) == set(EVERYBODY)
+    for name, load in breaks.items():
+        flags = [point.estimates[name]["overloaded"].mean for point in result.points]
+        assert load == next((at for at, flag in zip(LOADS, flags, strict=True) if flag >= 0.5), None)
+    assert "lower_bound" in result.points[0].to_json()
+
+
+def test_a_scheduler_that_never_keeps_up_is_overloaded_whatever_the_warmup() -> None:
+    experiment = Load(tasks=3000)
+    contestants = {name: experiment.create(name, 1) for name in ("cpu_only", "oracle")}
+    record = experiment.race(Unit(1, 0.4), contestants, experiment.stream(1, 0.4), warmup=1000)
+    assert {name: record.figures[name]["overloaded"] for name in contestants} == {"cpu_only": 1.0, "oracle": 0.0}
+
+
+def test_the_learners_of_load_are_trained_once_per_seed(tmp_path: Path) -> None:
+    experiment = Load(tasks=50, train_tasks=80)
+    experiment.prepare(3, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"rl_agent.pth", "hybrid_ml.npz", "static_forest.npz"}
+    first, second = (experiment.run(Unit(3, 0.6, tmp_path)).figures for _ in range(2))
+    assert first == second
+    agent = experiment.create("rl_agent", 3)
+    assert agent.parameters()["energy_weight"] == 0.0
+
+
+def test_energy() -> None:
+    result = run_experiment(Energy(tasks=250, train_tasks=400), [1, 2])
+    assert [point.point for point in result.points] == list(WEIGHTS)
+    energy = {
+        name: [point.estimates[name]["energy"].mean for point in result.points] for name in ("hybrid_ml", "oracle")
+    }
+    assert len(set(energy["oracle"])) == 1, "the weight is the learners' alone"
+    assert energy["hybrid_ml"][-1] < energy["hybrid_ml"][0]
+    steps = result.to_json()["energy_steps"]
+    assert isinstance(steps, dict)
+    differences = [step["difference"] for step in steps["hybrid_ml"]["steps"]]
+    assert differences == [
+        pytest.approx(b - a) for a, b in zip(energy["hybrid_ml"], energy["hybrid_ml"][1:], strict=False)
+    ]
+    assert isinstance(steps["rl_agent"]["falls"], bool)
+
+
+def test_a_step_that_raises_energy_is_found() -> None:
+    from hybrid_scheduler.experiments.base import Record
+    from hybrid_scheduler.experiments.result import PointResult
+
+    def point(weight: float, joules: float) -> PointResult:
+        figures = {name: {"energy": joules} for name in ("rl_agent", "hybrid_ml", "static_forest")}
+        return PointResult(Energy(), weight, tuple(Record(seed, figures, point=weight) for seed in (1, 2, 3)))
+
+    falling, rising = [point(0.0, 5.0), point(1.0, 4.0)], [point(0.0, 4.0), point(1.0, 5.0)]
+    for points, falls in ((falling, True), (rising, False)):
+        steps = Energy().findings(points)["energy_steps"]
+        assert isinstance(steps, dict)
+        assert steps["rl_agent"]["falls"] is falls
+
+
+def test_ablation() -> None:
+    result = run_experiment(Ablation(tasks=200, train_tasks=400), [1])
+    assert [point.point for point in result.points] == ["busy", "shifted"]
+    busy, shifted = (point.estimates for point in result.points)
+    assert busy["hybrid_ml_no_queues"]["avg_response"].mean > busy["hybrid_ml"]["avg_response"].mean
+    assert shifted["static_forest"]["avg_response"].mean > 3 * shifted["hybrid_ml"]["avg_response"].mean
+    assert {(each.a, each.b) for each in result.points[0].comparisons} == {
+        ("rl_agent", "rl_agent_no_backlog"),
+        ("rl_agent", "rl_agent_no_target"),
+        ("rl_agent", "rl_agent_myopic"),
+        ("hybrid_ml", "hybrid_ml_no_queues"),
+        ("hybrid_ml", "hybrid_ml_no_drift"),
+        ("hybrid_ml", "static_forest"),
+    }
+
+
+def test_the_variants_lack_what_they_should() -> None:
+    experiment = Ablation(parameters={"rl_agent": {"hidden": 32}})
+    agent = experiment.create("rl_agent_myopic", 1)
+    assert isinstance(agent, DQNScheduler)
+    assert (agent.gamma, agent.use_target, agent.hidden, agent.energy_weight) == (0.0, True, 32, 0.0)
+    assert experiment.create("rl_agent_no_target", 1).parameters()["use_target"] is False
+    assert experiment.create("rl_agent_no_backlog", 1).parameters()["use_backlog"] is False
+    assert experiment.create("hybrid_ml_no_queues", 1).parameters()["use_queues"] is False
+    assert experiment.create("hybrid_ml_no_drift", 1).parameters()["drift"] is False
+
+
+def test_another_node_trains_what_the_package_lacks() -> None:
+    heavy = Heavy(tasks=40, train_tasks=60, cluster=ClusterSpec.default(2))
+    assert "trained on 60 tasks" in str(heavy.facts()["start"])
+    assert "models in the package" in str(Heavy().facts()["start"])
+    record = heavy.run(Unit(1))
+    assert record.figures["rl_agent"]["tasks"] == 40
+
+
+@pytest.mark.parametrize("kind", [Heavy, Mixed])
+def test_the_same_seed_gives_the_same_record(kind: type[Heavy | Mixed]) -> None:
+    experiment = kind(tasks=60, train_tasks=200)
+    first, second = (experiment.run(Unit(2)) for _ in range(2))
+    assert first.figures == second.figures
+    for name, columns in first.samples.items():
+        for column, values in columns.items():
+            assert np.array_equal(values, second.samples[name][column])
