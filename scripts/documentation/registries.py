@@ -1,0 +1,106 @@
+"""The references of what is registered by name: schedulers, metrics, presets, experiments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+from documentation.tables import code, documented, first_line, table
+from hybrid_scheduler.experiments.registry import experiment_classes
+from hybrid_scheduler.metrics.registry import metric_classes
+from hybrid_scheduler.schedulers.base import Learner, Scheduler
+from hybrid_scheduler.schedulers.registry import scheduler_class, scheduler_names
+from hybrid_scheduler.schedulers.the_six import THE_SIX
+from hybrid_scheduler.workloads import PRESETS
+
+BETTER = {True: "bigger", False: "smaller", None: "neither"}
+
+
+def schedulers_page() -> str:
+    """The page of the schedulers."""
+    found = {name: scheduler_class(name) for name in scheduler_names()}
+    rows = [
+        (f"[{name}](#{name})", _sees(each), "yes" if issubclass(each, Learner) else "", each.summary())
+        for name, each in found.items()
+    ]
+    introduction = f"""# Schedulers
+
+`hms schedulers` prints this list, packages of other people included. A race takes {", ".join(map(code, THE_SIX))}
+unless `--schedulers` says otherwise. Parameters are set in `config.yaml`, under `schedulers`.
+"""
+    return "\n".join([introduction, table(("name", "sees", "learns", "what it does"), rows), *_details(found)])
+
+
+def _details(found: dict[str, type[Scheduler]]) -> Iterator[str]:
+    for name, each in found.items():
+        yield f"## {name}\n"
+        yield _prose(each) + "\n"
+        meanings = documented(each, "Args")
+        rows = [
+            (code(key), code(parameter.default), meanings.get(key, "seed of the run" if key == "seed" else ""))
+            for key, parameter in inspect.signature(each).parameters.items()
+        ]
+        if rows:
+            yield table(("parameter", "default", "meaning"), rows)
+
+
+def _prose(thing: object) -> str:
+    """A docstring up to its first section."""
+    text = inspect.getdoc(thing) or ""
+    for heading in ("Args:", "Attributes:"):
+        text = text.split(f"\n{heading}")[0]
+    return text.strip()
+
+
+def _sees(found: type[Scheduler]) -> str:
+    return "truth" if found.knows_truth else "estimates" if found.uses_estimates else "queues"
+
+
+def metrics_page() -> str:
+    """The page of the metrics."""
+    rows = [
+        (code(name), each.unit, BETTER[each.bigger_is_better], first_line(each))
+        for name, each in metric_classes().items()
+    ]
+    introduction = """# Metrics
+
+Every figure is derived from outcomes; `None` (in JSON `null`) means that there is no data. `decision_us`, the mean
+microseconds per decision by the wall clock, and the counters `updates` and `refits` of learners stand beside them.
+"""
+    return "\n".join([introduction, table(("name", "unit", "better", "what it is"), rows)])
+
+
+def presets_page() -> str:
+    """The page of the workload presets."""
+    rows = []
+    for name, preset in PRESETS.items():
+        ranges = [f"{low:g} to {high:g}" for low, high in preset.shapes.ranges]
+        rows.append((code(name), preset.summary, *ranges))
+    introduction = """# Presets
+
+Named kinds of workload, for `--preset` and `workload.preset`. `drift:A:B` drifts from preset A to preset B.
+"""
+    return "\n".join([introduction, table(("name", "what it is", "size", "intensity", "memory MB"), rows)])
+
+
+def experiments_page() -> str:
+    """The page of the experiments."""
+    found = sorted(experiment_classes().items())
+    introduction = """# Experiments
+
+`hms experiment NAME` runs one over several seeds; the [guide](../guide/experiments.md) says what it writes.
+"""
+    rows = [(f"[{name}](#{name})", each.question) for name, each in found]
+    parts = [introduction, table(("name", "question"), rows)]
+    for name, each in found:
+        parts += [f"## {name}\n", _prose(each) + "\n"]
+        facts = [
+            ("schedulers", ", ".join(map(code, each.schedulers))),
+            ("compared by", ", ".join(map(code, each.compared))),
+            ("seeds", each.default_seeds),
+            ("tasks", inspect.signature(each).parameters["tasks"].default),
+            ("varies", code(each.parameter) if each.parameter else "nothing"),
+            ("plots", ", ".join(map(code, each.plots))),
+        ]
+        parts.append(table(("", ""), facts))
+    return "\n".join(parts)

@@ -1,0 +1,134 @@
+"""Wheel and sdist: complete, without ballast, and usable where only they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from hybrid_scheduler import __version__
+from hybrid_scheduler.schedulers.registry import scheduler_names
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "hybrid_scheduler"
+DATA = (
+    "py.typed",
+    "reports/templates/report.html",
+    "reports/templates/report.typ",
+    "server/plain/index.html",
+    "store/migrations/env.py",
+    "store/migrations/versions/first_tables.py",
+    "training/models/hybrid_ml.npz",
+    "training/models/rl_agent.pth",
+    "workloads/capacity.json",
+)
+"""What the package needs besides its modules, and two migrations, which nothing imports."""
+DASHBOARD = PACKAGE / "server" / "static"
+IN_SDIST = {"src", "dashboard", "docs", "tests", "scripts", "examples", "notebooks", "deploy", "benchmarks"}
+"""Folders of the source distribution; whatever else stands in a checkout stays there."""
+BALLAST = ("__pycache__", "node_modules", ".venv", ".nbi", ".nbc", ".db", ".wheels")
+
+
+def _run(*command: str, cwd: Path, **environment: str) -> str:
+    done = subprocess.run(
+        command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def _build(source: Path, folder: Path, *targets: str) -> None:
+    wanted = [word for target in targets for word in ("--target", target)]
+    _run(sys.executable, "-m", "hatchling", "build", "--directory", str(folder), *wanted, cwd=source)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with both, built from the checkout."""
+    folder = tmp_path_factory.mktemp("dist")
+    _build(ROOT, folder, "sdist", "wheel")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def sdist(built: Path) -> Path:
+    (found,) = built.glob("*.tar.gz")
+    return found
+
+
+def _modules() -> set[str]:
+    return {f"hybrid_scheduler/{file.relative_to(PACKAGE).as_posix()}" for file in PACKAGE.rglob("*.py")}
+
+
+def _names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def test_wheel_is_complete(wheel: Path) -> None:
+    names = _names(wheel)
+    assert _modules() - names == set()
+    assert {f"hybrid_scheduler/{name}" for name in DATA} - names == set()
+    assert [name for name in names if any(part in name for part in BALLAST)] == []
+    assert {name.split("/")[0] for name in names} == {
+        "hybrid_scheduler",
+        f"hybrid_ml_scheduler-{__version__}.dist-info",
+    }
+
+
+def test_wheel_has_the_dashboard_when_it_is_built(wheel: Path) -> None:
+    there = {
+        f"hybrid_scheduler/server/static/{file.relative_to(DASHBOARD).as_posix()}"
+        for file in DASHBOARD.rglob("*")
+        if file.is_file()
+    }
+    assert there - _names(wheel) == set(), "pyproject.toml must name the built dashboard among hatch's artifacts"
+
+
+def test_sdist_has_the_sources_and_no_ballast(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = [name.split("/", 1)[1] for name in archive.getnames() if "/" in name]
+    folders = {name.split("/")[0] for name in names if "/" in name}
+    assert {"src", "tests", "docs"} <= folders
+    assert {folder for folder in folders if not folder.startswith((".ci", ".github"))} <= IN_SDIST
+    assert [name for name in names if any(part in name.split("/") for part in BALLAST)] == []
+    assert {"LICENSE", "README.md", "pyproject.toml", "PKG-INFO"} <= set(names)
+
+
+def test_wheel_from_the_sdist_is_the_same(sdist: Path, wheel: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = (each for each in tmp_path.iterdir() if each.is_dir())
+    _build(source, tmp_path / "again", "wheel")
+    (again,) = (tmp_path / "again").glob("*.whl")
+    assert _names(again) == _names(wheel)
+
+
+def test_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
+    """Installed by pip into a folder of its own; only its dependencies come from this environment."""
+    target = tmp_path / "installed"
+    pip = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check")
+    _run(sys.executable, *pip, "--target", str(target), str(wheel), cwd=tmp_path)
+    # The folder is searched first, so that the wheel counts and not the checkout.
+    where = {"PYTHONPATH": str(target)}
+    home = _run(sys.executable, "-c", "import hybrid_scheduler as h; print(h.__file__)", cwd=tmp_path, **where)
+    assert home.startswith(str(target))
+    hms = str(target / "bin" / "hms")
+    assert _run(hms, "--version", cwd=tmp_path, **where).strip() == f"hms {__version__}"
+    listed = json.loads(_run(hms, "schedulers", "--json", "-", cwd=tmp_path, **where))
+    assert list(listed["schedulers"]) == scheduler_names()
+    generated = _run(hms, "generate", "--tasks", "5", "--rate", "1", "--out", "tasks.csv", cwd=tmp_path, **where)
+    assert "tasks.csv" in generated
+    assert len((tmp_path / "tasks.csv").read_text().splitlines()) == 6
