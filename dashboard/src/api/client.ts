@@ -1,0 +1,101 @@
+/** Calls to the service: one place for addresses, the token and errors. */
+import { askForToken, currentToken } from "./token";
+import type {
+  Cleared,
+  ComparativePage,
+  ControlAnswer,
+  ErrorAnswer,
+  LiveSettings,
+  ModelVersionPage,
+  PresetInfo,
+  RunPage,
+  SchedulerInfo,
+  SettingsChange,
+  Status,
+  StoredRun,
+  TaskAccepted,
+  TaskDetail,
+  TaskRequest,
+  TrainingRecord,
+} from "./types";
+
+export type Detail = ErrorAnswer["error"]["details"][number];
+
+/** The service said no, or could not be reached (status 0). The message is fit for people. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly code: string,
+    readonly details: Detail[] = [],
+  ) {
+    super(message);
+  }
+}
+
+interface Call {
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+async function send(path: string, { method = "GET", body, signal }: Call): Promise<Response> {
+  const headers: Record<string, string> = { Accept: "application/json" };
+  const token = currentToken();
+  if (token !== null) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  try {
+    return await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+  } catch (error) {
+    if (error instanceof TypeError) throw new ApiError("The service cannot be reached.", 0, "unreachable");
+    throw error;
+  }
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const text = await response.text();
+  try {
+    const { error } = JSON.parse(text) as ErrorAnswer;
+    return new ApiError(error.message, response.status, error.code, error.details ?? []);
+  } catch {
+    return new ApiError(`The service answered ${response.status} ${response.statusText}.`, response.status, "unknown");
+  }
+}
+
+async function request<T>(path: string, call: Call = {}): Promise<T> {
+  let response = await send(path, call);
+  while (response.status === 401) {
+    const token = await askForToken();
+    if (token === null) throw await errorOf(response);
+    response = await send(path, call);
+  }
+  if (!response.ok) throw await errorOf(response);
+  return (await response.json()) as T;
+}
+
+function query(values: Record<string, number | string | null | undefined>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== null && value !== undefined);
+  return given.length ? `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}` : "";
+}
+
+export type Control = "start" | "stop" | "pause" | "resume";
+
+export const api = {
+  status: () => request<Status>("/api/status"),
+  schedulers: () => request<SchedulerInfo[]>("/api/schedulers"),
+  presets: () => request<PresetInfo[]>("/api/presets"),
+  control: (control: Control) => request<ControlAnswer>(`/api/simulation/${control}`, { method: "POST" }),
+  changeSettings: (change: SettingsChange) =>
+    request<LiveSettings>("/api/simulation/settings", { method: "PATCH", body: change }),
+  submitTask: (task: TaskRequest) => request<TaskAccepted>("/api/tasks", { method: "POST", body: task }),
+  task: (id: number, signal?: AbortSignal) => request<TaskDetail>(`/api/tasks/${id}`, { signal }),
+  comparative: (limit: number, before?: number | null, signal?: AbortSignal) =>
+    request<ComparativePage>(`/api/history/comparative${query({ limit, before })}`, { signal }),
+  trainingRecords: (signal?: AbortSignal) => request<TrainingRecord[]>("/api/full_history", { signal }),
+  models: (before?: number | null, signal?: AbortSignal) =>
+    request<ModelVersionPage>(`/api/models${query({ before })}`, { signal }),
+  runs: (page: { before?: number | null; kind?: StoredRun["kind"] }, signal?: AbortSignal) =>
+    request<RunPage>(`/api/runs${query(page)}`, { signal }),
+  run: (id: number, signal?: AbortSignal) => request<StoredRun>(`/api/runs/${id}`, { signal }),
+  clearHistory: () => request<Cleared>("/api/history", { method: "DELETE" }),
+};

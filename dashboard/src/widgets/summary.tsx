@@ -1,0 +1,112 @@
+/** Summary: the race in numbers. */
+import { METRICS } from "../analysis/metrics";
+import { usePanelData } from "../charts/panel-data";
+import { formatPercent, formatSeconds } from "../format";
+import { useUpdate } from "../live/store";
+import { Link, schedulerPath } from "../router";
+import { Empty } from "../ui/empty";
+import { SchedulerName } from "../ui/scheduler-name";
+import { ScrollRegion } from "../ui/scroll-region";
+
+export const id = "summary";
+export const title = "Summary";
+export const help =
+  "Means per task over this run; the best of each column is green. Waiting counts tasks decided but not finished: when it keeps growing the scheduler is overloaded.";
+
+function SummaryPanel() {
+  const update = useUpdate();
+  const comparison = update?.comparison ?? [];
+  usePanelData(() => ({
+    columns: [
+      "scheduler",
+      "tasks",
+      "response (s)",
+      "execution (s)",
+      "energy (J)",
+      "cost ($)",
+      "wait (s)",
+      "GPU share",
+      "waiting",
+      "failed",
+      "overloaded",
+    ],
+    rows: comparison.map((entry) => [
+      entry.name,
+      entry.tasks,
+      ...METRICS.map((metric) => entry[metric.mean]),
+      entry.avg_wait,
+      entry.gpu_share,
+      entry.unfinished,
+      entry.failed,
+      entry.overloaded,
+    ]),
+  }));
+  if (comparison.length === 0) return <Empty />;
+  const best = new Map(
+    METRICS.map((metric) => [
+      metric.id,
+      Math.min(...comparison.map((entry) => entry[metric.mean] ?? Number.POSITIVE_INFINITY)),
+    ]),
+  );
+  return (
+    <ScrollRegion label="Summary table">
+      <table className="data-table h-full">
+        <thead>
+          <tr>
+            <th scope="col">Scheduler</th>
+            {METRICS.map((metric) => (
+              <th key={metric.id} scope="col" className="number">
+                {metric.label}
+              </th>
+            ))}
+            <th scope="col" className="number">
+              Wait
+            </th>
+            <th scope="col" className="number">
+              GPU share
+            </th>
+            <th scope="col" className="number">
+              Tasks
+            </th>
+            <th scope="col" className="number">
+              Waiting
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {comparison.map((entry) => (
+            <tr key={entry.name} data-testid="summary-row" data-scheduler={entry.name}>
+              <th scope="row">
+                <Link href={schedulerPath(entry.name)} className="inline-flex hover:underline">
+                  <SchedulerName name={entry.name} />
+                </Link>
+              </th>
+              {METRICS.map((metric) => {
+                const value = entry[metric.mean];
+                const wins = value !== null && value === best.get(metric.id);
+                return (
+                  <td
+                    key={metric.id}
+                    data-metric={metric.id}
+                    data-value={value ?? ""}
+                    className={`number ${wins ? "font-semibold text-good" : ""}`}
+                  >
+                    {metric.format(value)}
+                  </td>
+                );
+              })}
+              <td className="number">{formatSeconds(entry.avg_wait)}</td>
+              <td className="number">{formatPercent(entry.gpu_share)}</td>
+              <td className="number">{entry.tasks.toLocaleString("en-GB")}</td>
+              <td className={`number ${entry.overloaded ? "font-semibold text-bad" : ""}`}>
+                {entry.unfinished.toLocaleString("en-GB")}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
+  );
+}
+
+export { SummaryPanel as component };

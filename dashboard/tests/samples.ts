@@ -1,0 +1,97 @@
+/** Small, hand-checkable data in the service's shapes. */
+import type { ComparativeItem, ComparisonEntry, Result, SchedulerInfo, SimulationUpdate } from "../src/api/types";
+
+export function result(given: Partial<Result> = {}): Result {
+  return {
+    gpu_fraction: 0,
+    gpu_id: null,
+    actual_time: 1,
+    wait_time: 0,
+    response_time: 1,
+    finish_time: 1,
+    energy_consumption: 30,
+    execution_cost: 0.00002,
+    failed: false,
+    parts: [{ device: "cpu_0", share: 1, start: 0, end: 1, expected: 1 }],
+    ...given,
+  };
+}
+
+export function item(
+  taskId: number,
+  results: Record<string, Result>,
+  given: Partial<ComparativeItem> = {},
+): ComparativeItem {
+  return {
+    task_id: taskId,
+    run_id: 1,
+    size: 1000,
+    compute_intensity: 0.5,
+    memory_required: 100,
+    arrival_time: 0,
+    dependencies: [],
+    results,
+    ...given,
+  };
+}
+
+export function entry(name: string, response: number | null, given: Partial<ComparisonEntry> = {}): ComparisonEntry {
+  return {
+    name,
+    tasks: 10,
+    failed: 0,
+    avg_time: response,
+    avg_wait: 0,
+    avg_response: response,
+    avg_energy: response,
+    avg_cost: response,
+    gpu_share: 0.5,
+    unfinished: 0,
+    overloaded: false,
+    ...given,
+  };
+}
+
+export function update(seq: number, given: Partial<SimulationUpdate> = {}): SimulationUpdate {
+  return {
+    type: "simulation_update",
+    seq,
+    state: "running",
+    run_id: 1,
+    simulated_time: seq,
+    tasks_processed: seq,
+    rates: { arrival_rate: 2, tasks_per_second: 2 },
+    settings: {
+      preset: "mixed",
+      trace: null,
+      arrival_rate: 2,
+      load: 0.05,
+      speed: 1,
+      flat_out: false,
+      schedulers: ["greedy", "oracle"],
+      energy_weight: 0.5,
+    },
+    task: null,
+    latest_results: {},
+    comparison: [],
+    lower_bound: { avg_time: null, avg_response: null, avg_energy: null, avg_cost: null },
+    utilization: {},
+    learning: [],
+    ...given,
+  };
+}
+
+export function scheduler(name: string, given: Partial<SchedulerInfo> = {}): SchedulerInfo {
+  return {
+    name,
+    summary: `${name} does something`,
+    colour: "#22c55e",
+    parameters: {},
+    is_learner: false,
+    knows_truth: false,
+    in_race: true,
+    available: true,
+    reason: "",
+    ...given,
+  };
+}

@@ -1,0 +1,18 @@
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+const service = "http://127.0.0.1:8000";
+
+export default defineConfig({
+  base: "/",
+  plugins: [react(), tailwindcss()],
+  build: {
+    outDir: "../src/hybrid_scheduler/server/static",
+    emptyOutDir: true,
+    // The service's content security policy has no room for data: addresses.
+    assetsInlineLimit: 0,
+  },
+  server: { proxy: { "/api": service, "/ws": { target: service, ws: true } } },
+  test: { environment: "jsdom", include: ["tests/**/*.test.{ts,tsx}"], setupFiles: ["tests/setup.ts"] },
+});

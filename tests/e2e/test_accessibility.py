@@ -1,0 +1,96 @@
+"""axe-core finds nothing serious in any view, and everything can be reached by keyboard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browser_pages import NewPage
+from playwright.sync_api import Page, expect
+from served_dashboard import SOURCES, ServedDashboard
+
+VIEWS = ["/", "/scheduler/rl_agent", "/scheduler/greedy", "/history", "/experiments"]
+
+
+def findings(page: Page) -> list[str]:
+    """Everything axe-core finds, serious or not, as one line each."""
+    # Evaluated by the debugger, not added as an element: the content security policy allows no script but our own.
+    page.evaluate((SOURCES / "node_modules/axe-core/axe.min.js").read_text())
+    result: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{each['impact']} {each['id']}: {node['html'][:160]}"
+        for each in result["violations"]
+        for node in each["nodes"][:3]
+    ]
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("path", VIEWS)
+def test_axe_finds_nothing_in_any_view(path: str, theme: str, new_page: NewPage, live_server: ServedDashboard) -> None:
+    page = new_page(color_scheme=theme)
+    page.goto(live_server.address + path)
+    page.wait_for_timeout(4_000)
+    assert findings(page) == []
+
+
+def test_axe_finds_nothing_on_a_phone(new_page: NewPage, live_server: ServedDashboard) -> None:
+    page = new_page(390, 844, has_touch=True, is_mobile=True)
+    page.goto(live_server.address)
+    page.get_by_test_id("ledger-row").first.wait_for()
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize("opener", ["Race settings", "Put your own task into the race", "Show the tour"])
+def test_axe_finds_nothing_in_dialogs(opener: str, page: Page) -> None:
+    page.get_by_role("button", name=opener).click()
+    page.get_by_role("dialog").wait_for()
+    page.wait_for_timeout(500)
+    assert findings(page) == []
+
+
+def test_axe_finds_nothing_in_the_inspector(page: Page) -> None:
+    page.get_by_test_id("race-bar").first.click()
+    page.get_by_test_id("inspector").wait_for()
+    assert findings(page) == []
+
+
+def test_every_control_is_reached_by_tab(page: Page) -> None:
+    wanted: int = page.evaluate(
+        """() => { let n = 0; for (const e of document.querySelectorAll(
+             'a[href], button:not(:disabled), select, input:not(:disabled), [role=slider]')) {
+             if (e.offsetParent === null || e.type === 'radio') continue; e.dataset.wanted = n++; } return n; }"""
+    )
+    assert wanted > 60
+    page.get_by_role("button", name="Pause").press("Enter")
+    expect(page.get_by_test_id("state-pill")).to_have_attribute("data-state", "paused")
+    page.wait_for_timeout(2_500)
+    reached = set()
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(wanted * 3):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement?.dataset.wanted ?? null"))
+    page.get_by_role("button", name="Resume").press("Enter")
+    missing = page.evaluate(
+        """reached => [...document.querySelectorAll('[data-wanted]')]
+             .filter((e) => !reached.includes(e.dataset.wanted) && e.isConnected)
+             .map((e) => e.getAttribute('aria-label') ?? e.textContent)""",
+        [each for each in reached if each is not None],
+    )
+    assert missing == []
+
+
+def test_the_inspector_opens_and_closes_by_keyboard_and_gives_focus_back(page: Page) -> None:
+    bar = page.get_by_test_id("race-bar").first
+    bar.focus()
+    page.keyboard.press("Enter")
+    page.get_by_test_id("inspector").wait_for()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(bar).to_be_focused()
+
+
+def test_charts_have_words(new_page: NewPage, live_server: ServedDashboard) -> None:
+    page = new_page()
+    page.goto(f"{live_server.address}/scheduler/rl_agent")
+    expect(page.get_by_role("img", name="Utilization over the last minute; now CPU 0")).to_be_visible()
+    expect(page.get_by_role("img", name="rl agent against")).to_be_visible()
