@@ -30,4 +30,5 @@ fi
 export HMS_FAILED_CHECKS
 
 printf -- '-- pytest\n'
-exec "$venv/bin/python" -m pytest -n auto "$@"
+# By file: tests of one file share servers and browsers.
+exec "$venv/bin/python" -m pytest -n auto --dist loadfile "$@"

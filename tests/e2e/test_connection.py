@@ -54,6 +54,7 @@ def test_a_token_is_asked_for_refused_and_taken(
         expect(page.get_by_test_id("state-pill")).to_have_attribute("data-state", "paused")
         assert page.evaluate("sessionStorage.getItem('hms.token')") == "open-sesame"
         assert page.evaluate("Object.values(localStorage).includes('open-sesame')") is False
+        page.close()  # before the service ends: a page that goes on asking would complain
 
 
 def test_three_thousand_updates_leave_memory_flat(

@@ -65,15 +65,15 @@ def test_panels_move_and_grow_by_keyboard(page: Page) -> None:
 
 
 def test_a_hidden_panel_stays_hidden_and_can_be_shown(page: Page) -> None:
-    page.get_by_role("button", name="Console: more").click()
+    page.get_by_role("button", name="Where GPUs win: more").click()
     page.get_by_role("button", name="Hide panel").click()
-    panel = page.get_by_test_id("panel-console")
+    panel = page.get_by_test_id("panel-heatmap")
     expect(panel).to_have_count(0)
     page.reload()
     page.get_by_test_id("panel-race").wait_for()
     expect(panel).to_have_count(0)
     page.get_by_role("button", name="Panels").click()
-    page.get_by_role("button", name="Show console").click()
+    page.get_by_role("button", name="Show Where GPUs win").click()
     expect(panel).to_be_visible()
 
 

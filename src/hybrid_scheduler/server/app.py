@@ -15,6 +15,7 @@ from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.cache import Cache
 from hybrid_scheduler.server.engine_port import EnginePort
 from hybrid_scheduler.server.errors import error_response, install_error_handlers
+from hybrid_scheduler.server.experiment_jobs import ExperimentJobs
 from hybrid_scheduler.server.feed import Feed
 from hybrid_scheduler.server.gate import Gate
 from hybrid_scheduler.server.limits import RateLimits
@@ -22,13 +23,25 @@ from hybrid_scheduler.server.metrics import Metrics
 from hybrid_scheduler.server.openapi import DESCRIPTION, describe
 from hybrid_scheduler.server.redis_link import RedisLink
 from hybrid_scheduler.server.request_log import HEADER, RequestLog
-from hybrid_scheduler.server.routes import health, history, live, pages, runs, schedulers, simulation, tasks
+from hybrid_scheduler.server.routes import (
+    experiments,
+    health,
+    history,
+    live,
+    pages,
+    runs,
+    schedulers,
+    simulation,
+    tasks,
+)
 from hybrid_scheduler.server.security import SecurityHeaders, add_security_headers
 from hybrid_scheduler.server.services import Services
 from hybrid_scheduler.server.sharing import Sharing
 from hybrid_scheduler.server.store_door import StoreDoor
 
-ROUTERS = tuple(each.router for each in (simulation, tasks, history, runs, schedulers, health, pages, live))
+ROUTERS = tuple(
+    each.router for each in (simulation, tasks, history, runs, experiments, schedulers, health, pages, live)
+)
 
 
 def create_app(settings: ServiceSettings, engine: EnginePort, door: StoreDoor) -> FastAPI:
@@ -42,7 +55,8 @@ def create_app(settings: ServiceSettings, engine: EnginePort, door: StoreDoor) -
     link = None if settings.redis is None else RedisLink(settings.redis)
     feed, limits, metrics = Feed(settings.max_clients), RateLimits(settings, link), Metrics()
     sharing = Sharing(engine, feed, link)
-    services = Services(settings, engine, door, link, Cache(link), limits, feed, sharing)
+    jobs = ExperimentJobs(settings, door)
+    services = Services(settings, engine, door, link, Cache(link), limits, feed, sharing, jobs)
     app = FastAPI(
         title="Hybrid ML Scheduler",
         version=__version__,
@@ -77,7 +91,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """What was opened first is closed last: the engine still needs the store to put away what it has accepted."""
     services: Services = app.state.services
     async with AsyncExitStack() as opened:
-        for each in (services.door, services.link, services.engine, services.sharing):
+        for each in (services.door, services.link, services.engine, services.sharing, services.experiments):
             if each is not None:
                 await each.open()
                 opened.push_async_callback(each.close)

@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.cache import Cache
 from hybrid_scheduler.server.engine_port import EnginePort
+from hybrid_scheduler.server.experiment_jobs import ExperimentJobs
 from hybrid_scheduler.server.feed import Feed
 from hybrid_scheduler.server.limits import RateLimits
 from hybrid_scheduler.server.redis_link import RedisLink
@@ -31,6 +32,7 @@ class Services:
         limits: How often clients may call.
         feed: The WebSocket clients of this process.
         sharing: Commands and live messages, wherever the engine runs.
+        experiments: Those that this process started.
     """
 
     settings: ServiceSettings
@@ -41,6 +43,7 @@ class Services:
     limits: RateLimits
     feed: Feed
     sharing: Sharing
+    experiments: ExperimentJobs
 
     def status(self) -> dict[str, Any]:
         """The whole `Status`."""

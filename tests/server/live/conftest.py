@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_service import LiveService
-
-NewLive = Callable[..., LiveService]
+from live_service import LiveService, NewLive
 
 
 @pytest.fixture

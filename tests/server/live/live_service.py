@@ -201,6 +201,9 @@ class LiveService:
         return {task: run for task, run, *_ in results}
 
 
+NewLive = Callable[..., LiveService]
+
+
 def is_alive(process: int) -> bool:
     """Whether a process runs (a dead child that nobody has waited for does not)."""
     state = _text(Path(f"/proc/{process}/stat")).rpartition(")")[2].split()

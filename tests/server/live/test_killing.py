@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from killing import Submitter, check_history, survive
+from killing_rounds import Submitter, check_history, survive
 from live_service import LiveService
 
-VICTIMS = ("server", "engine", "server", "server")
+VICTIMS = ("server", "engine", "server")
 """`benchmarks/killing.py` does it twenty times."""
 
 

@@ -10,9 +10,8 @@ import time
 from typing import Any
 
 import httpx
-from conftest import NewLive
 from databases import NewDatabase
-from live_service import LiveService, until
+from live_service import LiveService, NewLive, until
 from redis_server import RedisServer
 from websockets.asyncio.client import connect
 
@@ -97,3 +96,29 @@ def test_with_redis_the_follower_serves_everything(
     follower.end()
     owner.end()
     owner.check_whole()
+
+
+def test_an_owner_that_was_frozen_finds_itself_replaced(new_postgres: NewDatabase, new_live: NewLive) -> None:
+    url = new_postgres()
+    one = new_live("one", url).start()
+    two = new_live("two", url).start(running=False)
+    two.wait_for("following")
+    one.wait_for_tasks(1)
+    one.control("pause")  # so that it is not frozen in the middle of a transaction, with everybody else locked out
+    engine = one.engine_id
+    assert engine is not None
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        two.wait_for("running")
+    finally:
+        os.kill(engine, signal.SIGCONT)
+    until(lambda: one.engine_id not in (engine, None), "another engine in its place")
+    one.wait_for("following")
+    assert "another process has taken the engine over" in one.log()
+    run = two.status()["run"]["id"]
+    two.wait_for_tasks(2)
+    assert two.status()["run"]["id"] == run
+    one.end()
+    two.end()
+    two.check_whole()
+    assert two.rows("SELECT status FROM runs ORDER BY id") == [("interrupted",), ("finished",)]

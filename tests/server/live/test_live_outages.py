@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import NewLive
-from killing import Submitter
-from live_service import LiveService, until
+from killing_rounds import Submitter
+from live_service import LiveService, NewLive, until
 from stoppable_postgres import StoppablePostgres
 
 
@@ -81,5 +80,21 @@ def test_stopped_without_a_store_it_ends_its_run_when_that_is_back(
     live.control("start")
     live.wait_for("running")
     assert live.status()["run"]["id"] == 2
+    live.end()
+    live.check_whole()
+
+
+def test_started_without_a_store_it_waits_for_one_and_can_be_ended(
+    postgres: StoppablePostgres, new_live: NewLive
+) -> None:
+    postgres.stop()
+    live = new_live("live", postgres.url).start(running=False)
+    live.wait_for("waiting_for_store")
+    assert live.end() < 15
+    live.start(running=False)
+    live.wait_for("waiting_for_store")
+    postgres.start()
+    live.wait_for("running")
+    live.wait_for_tasks(1)
     live.end()
     live.check_whole()

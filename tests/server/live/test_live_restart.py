@@ -6,9 +6,8 @@ import os
 import signal
 from pathlib import Path
 
-from conftest import NewLive
 from databases import NewDatabase
-from live_service import LIGHT, LiveService, is_alive, until
+from live_service import LIGHT, LiveService, NewLive, is_alive, until
 
 LEARNERS = ("hybrid_ml", "rl_agent", "oracle")
 
@@ -111,8 +110,10 @@ def test_the_same_seed_gives_the_same_history_on_both_databases(
     assert found[0] == found[1]
 
 
-def test_a_run_of_an_earlier_process_is_closed_and_its_tasks_are_raced(live: LiveService) -> None:
-    live.start()
+def test_a_run_of_an_earlier_process_is_closed_and_its_tasks_are_raced(
+    new_sqlite: NewDatabase, new_live: NewLive
+) -> None:
+    live = new_live("live", new_sqlite()).start()
     live.control("pause")
     parent = live.submit(size=2000.0).json()["task"]["task_id"]
     child = live.submit(dependencies=[parent]).json()["task"]["task_id"]

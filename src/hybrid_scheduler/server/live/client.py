@@ -15,16 +15,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.server.engine_port import EngineError
 from hybrid_scheduler.server.live.link import BEGIN, COMMAND, FRAME, LOG, REPLY, STATUS, Message, packed, read_message
-from hybrid_scheduler.server.live.plan import Plan
-from hybrid_scheduler.server.live_start import LiveStart
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.config.service import ServiceSettings
+    from hybrid_scheduler.server.live_start import LiveStart
 
 _LOG = logging.getLogger("hybrid_scheduler.engine")
 
@@ -38,32 +39,72 @@ LAST_SECONDS = 10.0
 """Between the last word of an engine and the end of its process."""
 
 
+class _Child(NamedTuple):
+    """An engine's process, and our end of the link to it. It does nothing until it is told how to begin."""
+
+    process: subprocess.Popen[bytes]
+    link: socket.socket
+
+    @classmethod
+    def start(cls) -> _Child:
+        ours, theirs = socket.socketpair()
+        # The engine learns small nets: more threads only take the other cores from the web half.
+        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "hybrid_scheduler.server.live", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env=os.environ | one_thread,
+            )
+        return cls(process, ours)
+
+    def end(self) -> None:
+        """Wait for its end for a moment, then see to it."""
+        self.link.close()
+        try:
+            self.process.wait(LAST_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
 def live_engine(settings: ServiceSettings, start: LiveStart) -> LiveEngine:
-    """The engine for `create_app`; nothing is started yet.
+    """The engine for `create_app`; its process gets ready but does nothing before `open`.
 
     Raises:
         InvalidInputError: What the command line or the configuration asks for is wrong.
     """
-    if settings.retrain_interval is not None:
-        simulation = start.config.simulation.model_copy(update={"retrain_interval": settings.retrain_interval})
-        start = _with_config(start, simulation)
-    Plan.of(start)  # a mistake must be an error here, not a process that dies
-    return LiveEngine(settings, start)
+    # Started first: it loads its libraries while this process loads its own.
+    child = _Child.start()
+    try:
+        from hybrid_scheduler.server.live.plan import Plan
+
+        if settings.retrain_interval is not None:
+            simulation = start.config.simulation.model_copy(update={"retrain_interval": settings.retrain_interval})
+            start = replace(start, config=start.config.model_copy(update={"simulation": simulation}))
+        Plan.of(start)  # a mistake must be an error here, not a process that dies
+    except BaseException:
+        child.process.kill()
+        child.end()
+        raise
+    return LiveEngine(settings, start, child)
 
 
 class LiveEngine:
     """Implements `EnginePort` with a process of its own."""
 
-    def __init__(self, settings: ServiceSettings, start: LiveStart) -> None:
+    def __init__(self, settings: ServiceSettings, start: LiveStart, child: _Child) -> None:
         self._settings, self._start = settings, start
         self._listeners: list[Callable[[bytes], None]] = []
         self._numbers = itertools.count(1)
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._writer: asyncio.StreamWriter | None = None
+        self._next: _Child | None = child
         self._process: subprocess.Popen[bytes] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._status: dict[str, Any] = _not_yet(settings)
-        self._up, self._message = False, "it is starting"
+        self._up, self._message, self._how = False, "it is starting", ""
         self._ending = asyncio.Event()
 
     async def open(self) -> None:
@@ -74,6 +115,9 @@ class LiveEngine:
         """End gracefully: everything accepted is stored, learners are saved."""
         self._ending.set()
         if self._keeper is None:
+            if self._next is not None:
+                self._next.process.kill()
+                await asyncio.to_thread(self._next.end)
             return
         self._tell_to_end()
         try:
@@ -135,7 +179,7 @@ class LiveEngine:
             if self._ending.is_set():
                 return
             pause = FIRST_PAUSE if time.monotonic() - began > STEADY_SECONDS else min(2 * pause, LONGEST_PAUSE)
-            _LOG.error("the engine has ended by itself; it is started again in %g s", pause)
+            _LOG.error("the engine has ended by itself%s; it is started again in %g s", self._how, pause)
             self._message = "it has died and is being started again"
             self._status = {**self._status, "state": "starting", "owner": False}
             with contextlib.suppress(TimeoutError):
@@ -144,10 +188,11 @@ class LiveEngine:
 
     async def _run_once(self) -> None:
         """One process from its start to its end."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = await asyncio.to_thread(_start_process, theirs)
-        reader, self._writer = await asyncio.open_connection(sock=ours, limit=1 << 24)
+        child, self._next = self._next, None
+        if child is None:
+            child = await asyncio.to_thread(_Child.start)
+        self._process = child.process
+        reader, self._writer = await asyncio.open_connection(sock=child.link, limit=1 << 24)
         try:
             self._writer.write(packed(BEGIN, pickle.dumps((self._settings.model_dump(), self._start))))
             if self._ending.is_set():
@@ -163,7 +208,8 @@ class LiveEngine:
             for waiting in self._answers.values():
                 if not waiting.done():
                     waiting.set_exception(EngineError("the engine has ended; try again in a moment"))
-            await asyncio.to_thread(_wait_for, self._process)
+            await asyncio.to_thread(child.end)
+            self._how = f" with exit code {child.process.returncode}"
             self._process = None
 
     def _tell_to_end(self) -> None:
@@ -189,29 +235,6 @@ class LiveEngine:
                 waiting.set_result(document)
         elif message.kind == LOG:
             _LOG.log(logging.getLevelNamesMapping()[document["level"].upper()], "%s", document["message"])
-
-
-def _start_process(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    # The engine learns small nets: more threads only take the other cores from the web half.
-    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "hybrid_scheduler.server.live", str(theirs.fileno())],
-        pass_fds=[theirs.fileno()],
-        stdin=subprocess.DEVNULL,
-        env=os.environ | one_thread,
-    )
-
-
-def _wait_for(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(LAST_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _with_config(start: LiveStart, simulation: Any) -> LiveStart:
-    return replace(start, config=start.config.model_copy(update={"simulation": simulation}))
 
 
 def _not_yet(settings: ServiceSettings) -> dict[str, Any]:

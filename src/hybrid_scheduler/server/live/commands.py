@@ -36,6 +36,7 @@ class CommandDesk:
     def __init__(self, link: EngineLink, runner: Runner) -> None:
         self._link, self._runner = link, runner
         self._waiting: list[_Waiting] = []
+        self._replies: list[dict[str, Any]] = []
         self.told_to_end = self.news = False
 
     def take(self, messages: list[Message]) -> None:
@@ -43,19 +44,24 @@ class CommandDesk:
         for message in messages:
             if message.kind == COMMAND:
                 asked = orjson.loads(message.body)
-                with _Refusals(self._link, asked["number"]):
+                with _Refusals(self._replies, asked["number"]):
                     self._carry_out(asked["number"], asked["name"], asked["arguments"])
 
     def settle(self) -> None:
         """Answer commands whose part of the store is done."""
         for each in self._waiting[:]:
-            if each.future.done():
+            done = each.future.done()
+            if done or not (each.patient or self._runner.writer.available):
                 self._waiting.remove(each)
-                with _Refusals(self._link, each.number):
-                    self._reply(each.number, each.answer(each.future.result()))
-            elif not each.patient and not self._runner.writer.available:
-                self._waiting.remove(each)
-                self._reply(each.number, each.answer(None))
+                self.news = True
+                with _Refusals(self._replies, each.number):
+                    self._reply(each.number, each.answer(each.future.result() if done else None))
+
+    def send_replies(self) -> None:
+        """Send the answers; the status they led to must have been sent before, so that nobody sees an older one."""
+        for reply in self._replies:
+            self._link.send(REPLY, reply)
+        self._replies.clear()
 
     def _carry_out(self, number: int, name: str, arguments: dict[str, Any]) -> None:
         runner = self._runner
@@ -90,7 +96,6 @@ class CommandDesk:
 
     def _cleared(self, counts: dict[str, int]) -> dict[str, Any]:
         self._runner.cleared()
-        self.news = True
         return counts
 
     def _control_answer(self) -> dict[str, Any]:
@@ -104,14 +109,14 @@ class CommandDesk:
         }
 
     def _reply(self, number: int, answer: dict[str, Any]) -> None:
-        self._link.send(REPLY, {"number": number, "answer": answer})
+        self._replies.append({"number": number, "answer": answer})
 
 
 class _Refusals:
     """Turns our errors into answers to one command."""
 
-    def __init__(self, link: EngineLink, number: int) -> None:
-        self._link, self._number = link, number
+    def __init__(self, replies: list[dict[str, Any]], number: int) -> None:
+        self._replies, self._number = replies, number
 
     def __enter__(self) -> None:
         pass
@@ -125,7 +130,7 @@ class _Refusals:
         elif isinstance(error, InvalidInputError):
             code, status = "invalid_input", 422
         refusal = {"message": str(error), "code": code, "status": status}
-        self._link.send(REPLY, {"number": self._number, "refusal": refusal})
+        self._replies.append({"number": self._number, "refusal": refusal})
         return True
 
 

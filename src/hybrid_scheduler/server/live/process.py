@@ -53,6 +53,7 @@ class Engine:
                 if self._desk.news:
                     self._desk.news = False
                     self._reporter.report(news=True)
+                    self._desk.send_replies()
         except HybridSchedulerError as error:
             self._voice.say("error", f"the race cannot go on: {error}")
             self._runner.give_up()
@@ -65,6 +66,7 @@ class Engine:
         try:
             self._runner.close()
             self._desk.settle()
+            self._desk.send_replies()
         finally:
             self._writer.close()
             self._link.close()

@@ -22,7 +22,7 @@ class Reporter:
     def __init__(self, link: EngineLink, runner: Runner, voice: Voice, update_hz: float) -> None:
         self._link, self._runner, self._voice, self._hz = link, runner, voice, update_hz
         self._seq = 0
-        self._updated = self._told = 0.0
+        self._due = self._told = 0.0
         self._last_state = ""
         self._version = version("hybrid-ml-scheduler")
 
@@ -32,8 +32,10 @@ class Reporter:
         news = news or state != self._last_state
         self._last_state = state
         session, running = self._runner.session, state == "running"
-        if news or (running and now - self._updated >= 1.0 / self._hz):
-            self._updated = now
+        if news or (running and now >= self._due):
+            # From the last due time, not from now: the loop looks only every few hundredths of a second.
+            period = 1.0 / self._hz
+            self._due = self._due + period if now < self._due + period else now + period
             if session is not None:
                 session.look()
                 if running:

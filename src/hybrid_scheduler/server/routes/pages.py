@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -88,4 +89,15 @@ async def not_routed(request: Request, error: Exception) -> Response:
                 return FileResponse(names[path[1:]], headers={"Cache-Control": ASK_AGAIN})
         if wants_html(request):
             return index_page()
+    if error.status_code == 405:
+        error.headers = {"Allow": ", ".join(_methods(request))}
     return http_error(error)
+
+
+def _methods(request: Request) -> list[str]:
+    """What an address takes: the framework itself names the methods of one of its routes only."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return sorted(found)
