@@ -46,6 +46,23 @@ export function formatSeconds(value: Maybe): string {
   ]);
 }
 
+/** How long a person still waits: whole seconds, then minutes, then hours. */
+export function formatTimeLeft(seconds: Maybe): string {
+  if (missing(seconds)) return NOTHING;
+  if (seconds < 90) return `${Math.max(1, Math.ceil(seconds))} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  return `${Number((seconds / 3600).toFixed(1))} h`;
+}
+
+export function formatBytes(value: Maybe): string {
+  if (missing(value)) return NOTHING;
+  if (value < 1000) return `${value} B`;
+  return scaled(value, [
+    [1e6, 1e-6, "MB"],
+    [0, 1e-3, "kB"],
+  ]);
+}
+
 export function formatJoules(value: Maybe): string {
   if (missing(value)) return NOTHING;
   if (value === 0) return "0 J";

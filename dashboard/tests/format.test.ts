@@ -3,11 +3,13 @@ import { toCsv } from "../src/charts/table";
 import {
   deviceLabel,
   digitsFor,
+  formatBytes,
   formatDollars,
   formatJoules,
   formatNumber,
   formatPercent,
   formatSeconds,
+  formatTimeLeft,
   placementLabel,
 } from "../src/format";
 import { figureTable, formatFigure, plainSettings } from "../src/pages/run-figures";
@@ -22,6 +24,18 @@ it("writes seconds with a fitting unit", () => {
     "56.8 s",
     "1,235 s",
   ]);
+});
+it("writes the time that is left, and sizes of files", () => {
+  expect([0, 12.2, 89, 90, 5000, 9000, null].map(formatTimeLeft)).toEqual([
+    "1 s",
+    "13 s",
+    "89 s",
+    "2 min",
+    "83 min",
+    "2.5 h",
+    "–",
+  ]);
+  expect([0, 999, 2048, 3_500_000, null].map(formatBytes)).toEqual(["0 B", "999 B", "2.05 kB", "3.50 MB", "–"]);
 });
 it("writes energy, money and shares", () => {
   expect([0.5, 22.5, 4500].map(formatJoules)).toEqual(["500 mJ", "22.5 J", "4.50 kJ"]);

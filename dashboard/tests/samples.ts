@@ -1,5 +1,13 @@
 /** Small, hand-checkable data in the service's shapes. */
-import type { ComparativeItem, ComparisonEntry, Result, SchedulerInfo, SimulationUpdate } from "../src/api/types";
+import type {
+  ComparativeItem,
+  ComparisonEntry,
+  ExperimentJob,
+  Result,
+  SchedulerInfo,
+  SimulationUpdate,
+  StoredRun,
+} from "../src/api/types";
 
 export function result(given: Partial<Result> = {}): Result {
   return {
@@ -92,6 +100,38 @@ export function scheduler(name: string, given: Partial<SchedulerInfo> = {}): Sch
     in_race: true,
     available: true,
     reason: "",
+    ...given,
+  };
+}
+
+export function experimentJob(given: Partial<ExperimentJob> = {}): ExperimentJob {
+  return {
+    id: "5",
+    name: "mixed",
+    state: "running",
+    done: 1,
+    total: 4,
+    seconds_left: 12,
+    run_id: null,
+    message: "",
+    files: [],
+    ...given,
+  };
+}
+
+export function storedRun(given: Partial<StoredRun> = {}): StoredRun {
+  return {
+    id: 7,
+    kind: "experiment",
+    name: "mixed",
+    seed: 42,
+    status: "finished",
+    started: "2026-01-01T10:00:00Z",
+    ended: "2026-01-01T10:01:00Z",
+    schedulers: ["greedy"],
+    first_task_id: 1,
+    configuration: {},
+    summary: { schedulers: { greedy: { avg_response: 0.5 } } },
     ...given,
   };
 }

@@ -5,9 +5,13 @@ import type {
   ComparativePage,
   ControlAnswer,
   ErrorAnswer,
+  ExperimentJob,
+  ExperimentOverview,
+  ExperimentRequest,
   LiveSettings,
   ModelVersionPage,
   PresetInfo,
+  RunFile,
   RunPage,
   SchedulerInfo,
   SettingsChange,
@@ -97,5 +101,15 @@ export const api = {
   runs: (page: { before?: number | null; kind?: StoredRun["kind"] }, signal?: AbortSignal) =>
     request<RunPage>(`/api/runs${query(page)}`, { signal }),
   run: (id: number, signal?: AbortSignal) => request<StoredRun>(`/api/runs/${id}`, { signal }),
+  runFiles: (id: number, signal?: AbortSignal) => request<RunFile[]>(`/api/runs/${id}/files`, { signal }),
+  experiments: (signal?: AbortSignal) => request<ExperimentOverview>("/api/experiments", { signal }),
+  startExperiment: (experiment: ExperimentRequest) =>
+    request<ExperimentJob>("/api/experiments", { method: "POST", body: experiment }),
+  cancelExperiment: (id: ExperimentJob["id"]) => request<ExperimentJob>(`/api/experiments/${id}`, { method: "DELETE" }),
   clearHistory: () => request<Cleared>("/api/history", { method: "DELETE" }),
 };
+
+/** Where a run's file lies; reading needs no token, so a plain link will do. */
+export function runFileAddress(run: number, name: string): string {
+  return `/api/runs/${run}/files/${name.split("/").map(encodeURIComponent).join("/")}`;
+}

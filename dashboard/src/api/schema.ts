@@ -24,6 +24,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/experiments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Experiments and latest jobs
+         * @description The experiments there are, and the latest jobs that this server process started, newest first.
+         */
+        get: operations["experiments_api_experiments_get"];
+        put?: never;
+        /**
+         * Start an experiment
+         * @description Start a named experiment in the background, one at a time (409 `experiment_running`).
+         *
+         *     It writes to a folder of its own in RESULTS_FOLDER, is stored as a run, and ends with the service.
+         */
+        post: operations["start_experiment_api_experiments_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/experiments/{job_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One job
+         * @description How far an experiment is, and what it wrote.
+         */
+        get: operations["experiment_job_api_experiments__job_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a job
+         * @description End an experiment that runs; answers when it has ended. One that has ended stays as it is.
+         */
+        delete: operations["cancel_experiment_api_experiments__job_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/full_history": {
         parameters: {
             query?: never;
@@ -236,6 +286,46 @@ export interface paths {
          * @description One stored run with its configuration, and its figures once they are known.
          */
         get: operations["run_api_runs__run_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Files of a run
+         * @description What a finished experiment wrote and is still there; other runs have no files.
+         */
+        get: operations["files_of_run_api_runs__run_id__files_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/files/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One file of a run
+         * @description A table, plot or report. Pages come with a policy that lets them run and load nothing.
+         */
+        get: operations["file_of_run_api_runs__run_id__files__name__get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -686,6 +776,103 @@ export interface components {
             message: string;
         };
         /**
+         * ExperimentInfo
+         * @description An experiment that can be run.
+         */
+        ExperimentInfo: {
+            /** Default Seeds */
+            default_seeds: number;
+            /** Default Tasks */
+            default_tasks: number;
+            /**
+             * Name
+             * @example mixed
+             */
+            name: string;
+            /** Question */
+            question: string;
+        };
+        /**
+         * ExperimentJob
+         * @description An experiment that was asked for.
+         */
+        ExperimentJob: {
+            /**
+             * Done
+             * @description Pieces of work that are finished.
+             */
+            done: number;
+            /**
+             * Files
+             * @description What it wrote, once it is finished; see `/api/runs/{run_id}/files`.
+             */
+            files: string[];
+            /** Id */
+            id: string;
+            /**
+             * Message
+             * @description What people should know, e.g. why it failed; often empty.
+             */
+            message: string;
+            /** Name */
+            name: string;
+            /**
+             * Run Id
+             * @description Number of its stored run; null when it is not stored (yet).
+             */
+            run_id: number | null;
+            /**
+             * Seconds Left
+             * @description An estimate; null while there is nothing to go by, and at the end.
+             */
+            seconds_left: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "finished" | "failed" | "cancelled";
+            /**
+             * Total
+             * @description Of how many; 0 until it is known.
+             */
+            total: number;
+        };
+        /**
+         * ExperimentOverview
+         * @description What can be run, and what was.
+         */
+        ExperimentOverview: {
+            /** Available */
+            available: components["schemas"]["ExperimentInfo"][];
+            /**
+             * Jobs
+             * @description Of this server process, newest first, at most 20.
+             */
+            jobs: components["schemas"]["ExperimentJob"][];
+        };
+        /**
+         * ExperimentRequest
+         * @description An experiment to run; what is left out is the experiment's own default.
+         */
+        ExperimentRequest: {
+            /**
+             * Name
+             * @example mixed
+             */
+            name: string;
+            /**
+             * Seeds
+             * @example 5
+             */
+            seeds?: number | null;
+            /**
+             * Tasks
+             * @description Tasks per seed.
+             * @example 1000
+             */
+            tasks?: number | null;
+        };
+        /**
          * FeedInfo
          * @description The WebSocket fan-out of this process.
          */
@@ -1014,6 +1201,19 @@ export interface components {
             response_time: number;
             /** Wait Time */
             wait_time: number;
+        };
+        /**
+         * RunFile
+         * @description A file that a run wrote.
+         */
+        RunFile: {
+            /** Bytes */
+            bytes: number;
+            /**
+             * Name
+             * @example report.pdf
+             */
+            name: string;
         };
         /**
          * RunInfo
@@ -1451,6 +1651,258 @@ export interface operations {
             };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    experiments_api_experiments_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentOverview"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    start_experiment_api_experiments_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentJob"];
+                };
+            };
+            /** @description The call changes something and carries no valid token. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The call comes from a web page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The state of the service does not allow it, or another process owns the engine (`not_owner`). */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is larger than MAX_BODY_BYTES. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    experiment_job_api_experiments__job_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job's id. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentJob"];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    cancel_experiment_api_experiments__job_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job's id. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentJob"];
+                };
+            };
+            /** @description The call changes something and carries no valid token. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The call comes from a web page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is larger than MAX_BODY_BYTES. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1999,6 +2451,131 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StoredRun"];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    files_of_run_api_runs__run_id__files_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunFile"][];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    file_of_run_api_runs__run_id__files__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id. */
+                run_id: number;
+                /** @description Name of the file, without a folder. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/pdf": string;
+                    "application/vnd.apache.parquet": string;
+                    "image/png": string;
+                    "text/csv": string;
+                    "text/html": string;
                 };
             };
             /** @description There is no such thing. */

@@ -80,11 +80,13 @@ export function PanelGrid({ page, defaults, scheduler = "", toolbar }: PanelGrid
             icon={<LayoutGrid size={15} aria-hidden />}
             items={[
               ...hidden.map((place) => ({
-                label: `Show ${place.i}`,
+                id: place.i,
+                label: <ShowLabel id={place.i as WidgetId} />,
                 icon: <Eye size={15} aria-hidden />,
                 run: () => show(place.i),
               })),
               {
+                id: "reset",
                 label: "Reset layout",
                 icon: <RotateCcw size={15} aria-hidden />,
                 run: () => store.set({ places: {}, hidden: [] }),
@@ -126,6 +128,19 @@ type LoadedPanelProps = Omit<React.ComponentProps<typeof Panel>, "widget"> & { i
 
 function LoadedPanel({ id, ...rest }: LoadedPanelProps) {
   return <Panel widget={use(loadWidget(id))} {...rest} />;
+}
+
+/** The title is in the panel's own file, which nobody has loaded while the panel is hidden. */
+function ShowLabel({ id }: { id: WidgetId }) {
+  return (
+    <Suspense fallback="Show …">
+      <WidgetTitle id={id} />
+    </Suspense>
+  );
+}
+
+function WidgetTitle({ id }: { id: WidgetId }) {
+  return <>Show {use(loadWidget(id)).title}</>;
 }
 
 const STEPS: Record<string, [number, number]> = {

@@ -70,17 +70,19 @@ export const Panel = memo(function Panel({ widget, scheduler, movable, onHide, o
           icon={<MoreHorizontal size={16} aria-hidden />}
           items={[
             {
+              id: "table",
               label: asTable ? "Show as chart" : "Show as table",
               icon: <Table2 size={15} aria-hidden />,
               run: () => setAsTable(!asTable),
             },
-            { label: "Save picture (PNG)", icon: <Download size={15} aria-hidden />, run: picture },
+            { id: "picture", label: "Save picture (PNG)", icon: <Download size={15} aria-hidden />, run: picture },
             {
+              id: "data",
               label: "Save data (CSV)",
               icon: <FileSpreadsheet size={15} aria-hidden />,
               run: () => withRows((table) => saveCsv(table, fileName)),
             },
-            { label: "Hide panel", icon: <EyeOff size={15} aria-hidden />, run: onHide },
+            { id: "hide", label: "Hide panel", icon: <EyeOff size={15} aria-hidden />, run: onHide },
           ]}
         />
       </header>

@@ -6,6 +6,7 @@ import type { Cell, Table } from "../charts/table";
 import { formatDate, formatDollars, formatJoules, formatNumber, formatSeconds } from "../format";
 import { SchedulerName } from "../ui/scheduler-name";
 import { ScrollRegion } from "../ui/scroll-region";
+import { RunFiles } from "./run-files";
 
 const SECONDS = /(time|wait|response|makespan)$/;
 
@@ -106,6 +107,7 @@ export function RunFigures({ run }: { run: StoredRun }) {
           </button>
         </>
       )}
+      {run.kind === "experiment" && run.status === "finished" && <RunFiles run={run.id} />}
       <dl className="flex flex-wrap gap-x-6 gap-y-1 text-[13px]">
         {run.ended !== null && <Setting name="ended" value={formatDate(run.ended)} />}
         <Setting name="schedulers" value={run.schedulers.join(", ")} />

@@ -10,11 +10,16 @@ import { RunFigures } from "./run-figures";
 
 export type RunKind = StoredRun["kind"];
 
-const REFRESH_MS = 10_000;
+interface RunListProps {
+  kind: RunKind | undefined;
+  /** The run whose figures are shown. */
+  open: number | null;
+  onOpen: (run: number | null) => void;
+  refreshMs: number;
+}
 
-export function RunList({ kind }: { kind: RunKind | undefined }) {
+export function RunList({ kind, open, onOpen, refreshMs }: RunListProps) {
   const [pages, setPages] = useState(1);
-  const [open, setOpen] = useState<number | null>(null);
   const load = useCallback(
     async (signal: AbortSignal) => {
       const runs: StoredRun[] = [];
@@ -29,7 +34,7 @@ export function RunList({ kind }: { kind: RunKind | undefined }) {
     },
     [pages, kind],
   );
-  const { data, error } = useResource(load, REFRESH_MS);
+  const { data, error } = useResource(load, refreshMs);
   if (error !== null && data === null) return <Empty>{error}</Empty>;
   if (data === null) return <Empty>Loading …</Empty>;
   if (data.runs.length === 0) return <Empty />;
@@ -42,7 +47,7 @@ export function RunList({ kind }: { kind: RunKind | undefined }) {
               type="button"
               className="flex w-full flex-wrap items-center gap-x-4 gap-y-1 rounded-xl px-3 py-2 text-left hover:bg-raised"
               aria-expanded={open === run.id}
-              onClick={() => setOpen(open === run.id ? null : run.id)}
+              onClick={() => onOpen(open === run.id ? null : run.id)}
             >
               {open === run.id ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />}
               <span className="figure w-16 text-dim">run {run.id}</span>

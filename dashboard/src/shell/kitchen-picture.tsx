@@ -42,7 +42,7 @@ export function KitchenPicture({ step }: { step: number }) {
         <g>
           <Cook x={202} colour="var(--accent)" tall />
           <text x={202} y={178} textAnchor="middle" fontSize={13} fill="var(--ink)">
-            head chef · scheduler
+            the pass · scheduler
           </text>
           <path d="M 176 88 H 118" stroke="var(--cpu)" strokeWidth={3} />
           <path d="M 122 81 L 112 88 L 122 95 Z" fill="var(--cpu)" />

@@ -12,8 +12,8 @@ const STEPS = [
     text: "Orders come in all evening. The prep cook (the CPU) is slow and cheap; the master chefs (the GPUs) are fast and expensive. Carrying ingredients to a chef takes time, so chopping one onion is quicker done by the cook – and a busy chef may be worse than an idle cook.",
   },
   {
-    title: "The head chef calls the orders",
-    text: "The scheduler is the head chef at the pass. For every task it must decide: cook, which master chef, or a share for both. Here several schedulers decide about exactly the same tasks, each in its own kitchen. The Race shows who needs least; the oracle knows everything beforehand, and the lower bound is what nobody can beat.",
+    title: "The scheduler calls at the pass",
+    text: "The scheduler stands at the pass and calls out who does what. For every task it must decide: prep cook, which master chef, or a share for both. Here several schedulers decide about exactly the same tasks, each in its own kitchen. The Race shows who needs least; the oracle knows everything beforehand, and the lower bound is what nobody can beat.",
   },
   {
     title: "Now turn it up",

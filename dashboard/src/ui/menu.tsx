@@ -2,7 +2,8 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 
 export interface MenuItem {
-  label: string;
+  id: string;
+  label: ReactNode;
   icon: ReactNode;
   run: () => void;
 }
@@ -64,7 +65,7 @@ export function Menu({ label, icon, items, className = "icon-button", text }: Me
           className="absolute right-0 z-20 mt-1 w-max min-w-44 rounded-xl border border-line bg-(--solid) p-1 shadow-2xl"
         >
           {items.map((item) => (
-            <li key={item.label}>
+            <li key={item.id}>
               <button
                 type="button"
                 className="flex w-full items-center gap-2 rounded-lg px-2.5 py-1.5 text-left text-ink hover:bg-raised"

@@ -38,7 +38,13 @@ function SpiderPanel({ scheduler }: WidgetProps) {
     <div className="flex h-full flex-col gap-1">
       <ChartFrame className="min-h-32 grow" summary={`${schedulerLabel(scheduler)} against ${rivalName}: ${sentence}.`}>
         {({ width, height }) => (
-          <RadarChart width={width} height={height} data={axes} outerRadius="80%" accessibilityLayer={false}>
+          <RadarChart
+            width={width}
+            height={height}
+            data={axes}
+            outerRadius={radiusFor(width, height)}
+            accessibilityLayer={false}
+          >
             <PolarGrid stroke="var(--line)" />
             <PolarAngleAxis dataKey="label" tick={{ fill: "var(--ink-dim)", fontSize: 12 }} />
             <PolarRadiusAxis domain={[0, most]} tick={false} axisLine={false} />
@@ -67,6 +73,13 @@ function SpiderPanel({ scheduler }: WidgetProps) {
       <p className="text-center text-xs text-dim">times the {rivalName}'s figure; below 1 is better</p>
     </div>
   );
+}
+
+const LABEL = { width: 68, height: 20 };
+
+/** As large as the labels around it allow. */
+function radiusFor(width: number, height: number): number {
+  return Math.max(20, Math.min(width / 2 - LABEL.width, height / 2 - LABEL.height));
 }
 
 export { SpiderPanel as component };

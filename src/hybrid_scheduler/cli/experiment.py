@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from hybrid_scheduler.config import Config
     from hybrid_scheduler.experiments.base import Experiment
+    from hybrid_scheduler.experiments.progress_file import ProgressFile
     from hybrid_scheduler.experiments.result import ExperimentResult, PointResult
     from hybrid_scheduler.experiments.statistics import Estimate
 
@@ -65,6 +69,15 @@ Out = Annotated[
     typer.Option(metavar="DIR", help="Folder for the files; default data/results/NAME.", show_default=False),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Do everything again, also what an earlier run has finished.")]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Do not keep the run in the store.")]
+ProgressPath = Annotated[
+    Path | None,
+    typer.Option("--progress-file", metavar="FILE", help="Keep writing how far it is, as JSON.", show_default=False),
+]
+EndWithInput = Annotated[
+    bool,
+    typer.Option("--end-with-input", hidden=True, help="Stop when standard input ends: whoever started it is gone."),
+]
 
 
 def experiment(
@@ -77,17 +90,24 @@ def experiment(
     jobs: Jobs = None,
     out: Out = None,
     fresh: Fresh = False,
+    no_store: NoStore = False,
+    progress_file: ProgressPath = None,
+    end_with_input: EndWithInput = False,
     json: options.Json = None,
     config: options.Config = None,
 ) -> None:
     """Run a named, reproducible experiment over several seeds.
 
     Gives means with 95 % intervals and paired comparisons, and writes JSON, CSV, Parquet, plots and a report. A run
-    that was interrupted goes on where it stopped.
+    that was interrupted goes on where it stopped. It is kept as a run in the store, if there is one.
     """
+    if end_with_input:
+        Thread(target=_stop_with_input, daemon=True).start()
+    from hybrid_scheduler.cli.kept_experiment import kept_experiment
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, write_json
     from hybrid_scheduler.config import load_config
     from hybrid_scheduler.experiments.files import write_result
+    from hybrid_scheduler.experiments.progress_file import ProgressFile
     from hybrid_scheduler.experiments.registry import find_experiment
     from hybrid_scheduler.experiments.runner import run_experiment
     from hybrid_scheduler.hardware.machine import usable_cores
@@ -100,34 +120,47 @@ def experiment(
     folder.mkdir(parents=True, exist_ok=True)
     check_writable(json)
     check_writable(str(folder / "result.json"))
-    count = found.default_seeds if seeds is None else seeds
-    with _progress() as progress:
-        result = run_experiment(
-            chosen,
-            range(seed, seed + count),
-            jobs=usable_cores() if jobs is None else jobs,
-            folder=folder,
-            fresh=fresh,
-            progress=progress,
-            say=note,
-        )
-    files = write_result(result, folder)
-    missing = missing_extras()
-    if missing:
-        note(f"no plots, no report: {missing}")
-    else:
-        files += write_report(open_run(folder))
-    if json is not None:
-        write_json(json, result.to_json())
+    check_writable(None if progress_file is None else str(progress_file))
+    seed_list = range(seed, seed + (found.default_seeds if seeds is None else seeds))
+    with kept_experiment(chosen, seed_list, folder, wanted=not no_store) as kept:
+        told = None if progress_file is None else ProgressFile(progress_file, kept.run_id)
+        with _progress(told) as progress:
+            result = run_experiment(
+                chosen,
+                seed_list,
+                jobs=usable_cores() if jobs is None else jobs,
+                folder=folder,
+                fresh=fresh,
+                progress=progress,
+                say=note,
+            )
+        files = write_result(result, folder)
+        missing = missing_extras()
+        if missing:
+            note(f"no plots, no report: {missing}")
+        else:
+            files += write_report(open_run(folder))
+        if json is not None:
+            write_json(json, result.to_json())
+        kept.take(result, files)
+    if told is not None:
+        told.finish(files)
     if json != STANDARD_OUTPUT:
-        _show(result, folder, files)
+        _show(result, folder, files, kept.where)
+
+
+def _stop_with_input() -> None:
+    """Wait for the end of standard input, then do as Ctrl-C does: to the workers too, where the group is our own."""
+    while os.read(0, 1024):
+        pass
+    os.killpg(0, signal.SIGINT) if os.getpgrp() == os.getpid() else os.kill(os.getpid(), signal.SIGINT)
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar with the time left on standard error, when somebody is watching; gives what the runner reports to."""
-    if not sys.stderr.isatty():
-        yield None
+def _progress(file: ProgressFile | None) -> Iterator[Callable[[int, int], None] | None]:
+    """The file, or a bar with the time left on standard error when somebody is watching; what the runner reports to."""
+    if file is not None or not sys.stderr.isatty():
+        yield None if file is None else file.tell
         return
     from rich.console import Console
     from rich.progress import (
@@ -163,7 +196,7 @@ def _configured(
     )
 
 
-def _show(result: ExperimentResult, folder: Path, files: list[Path]) -> None:
+def _show(result: ExperimentResult, folder: Path, files: list[Path], where: str) -> None:
     from rich.console import Console
 
     console, parameter = Console(highlight=False), result.experiment.parameter
@@ -178,7 +211,8 @@ def _show(result: ExperimentResult, folder: Path, files: list[Path]) -> None:
     console.print(f"intervals: {document['intervals']}", style="dim", soft_wrap=True)
     console.print(f"verdicts: {document['verdicts']}", style="dim", soft_wrap=True)
     names = ", ".join(path.name for path in files)
-    console.print(f"took {result.wall_seconds:.1f} s, wrote in {folder}: {names}", soft_wrap=True, markup=False)
+    kept = f"; kept as {where}" if where else ""
+    console.print(f"took {result.wall_seconds:.1f} s, wrote in {folder}: {names}{kept}", soft_wrap=True, markup=False)
 
 
 def _figures(point: PointResult) -> Table:

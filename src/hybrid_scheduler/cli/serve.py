@@ -59,13 +59,15 @@ def serve(
     try:
         from hybrid_scheduler.server.live import live_engine
         from hybrid_scheduler.server.live_start import LiveStart
+
+        settings = load_service_settings()
+        names = None if schedulers is None else tuple(name.strip() for name in schedulers.split(","))
+        start = LiveStart(load_config(config), names, preset, trace, rate, load, speed, seed)
+        # Before the web half is imported: the engine's process loads its libraries at the same time.
+        engine = live_engine(settings, start)
         from hybrid_scheduler.server.serve import serve as run
     except ModuleNotFoundError as error:
         if str(error.name).startswith("hybrid_scheduler"):
             raise
         raise MissingExtraError("hms serve", str(error.name), "server") from error
-    settings = load_service_settings()
-    names = None if schedulers is None else tuple(name.strip() for name in schedulers.split(","))
-    start = LiveStart(load_config(config), names, preset, trace, rate, load, speed, seed)
-    engine = live_engine(settings, start)
     run(settings, engine, host=host, port=port, announce=lambda address: typer.echo(f"Dashboard: {address}"))

@@ -53,7 +53,7 @@ class Parts:
         if fresh or found != stamp:
             shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
-        _write_whole(folder / STAMP, json.dumps(stamp, indent=2).encode())
+        write_whole(folder / STAMP, json.dumps(stamp, indent=2).encode())
 
     def find(self, seed: int, point: Point | None) -> Record | None:
         """The record of a unit that is finished, or None."""
@@ -140,8 +140,8 @@ def _read_stamp(folder: Path) -> Mapping[str, object] | None:
     return found
 
 
-def _write_whole(path: Path, contents: bytes) -> None:
-    """There as a whole or not at all."""
+def write_whole(path: Path, contents: bytes) -> None:
+    """Write a file that is there as a whole or not at all."""
     beside = path.with_name(path.name + ".unfinished")
     beside.write_bytes(contents)
     beside.replace(path)

@@ -133,6 +133,27 @@ class ExperimentResult:
         """What every row of a table begins with."""
         return (self.experiment.name,) if self.experiment.parameter is None else (self.experiment.name, point)
 
+    def summary(self) -> dict[str, object]:
+        """The document's figures that people are shown or that are compared, less the values of the seeds."""
+        wanted = {*self.experiment.shown, *self.experiment.compared}
+
+        def figures(point: PointResult) -> dict[str, object]:
+            return {
+                name: {
+                    metric: {"mean": each.mean, "low": each.low, "high": each.high}
+                    for metric, each in point.estimates[name].items()
+                    if metric in wanted
+                }
+                for name in self.experiment.schedulers
+                if name in point.estimates
+            }
+
+        parameter = self.experiment.parameter
+        if parameter is None:
+            return {"schedulers": figures(self.points[0])}
+        points = [{parameter: point.point, "schedulers": figures(point)} for point in self.points]
+        return {"schedulers": {}, "parameter": parameter, "points": points}
+
     def to_json(self) -> dict[str, object]:
         """The document of `hms experiment --json`; all but the `…_seconds` and `machine` follows from the rest."""
         experiment, points = self.experiment, [point.to_json() for point in self.points]

@@ -174,8 +174,6 @@ def _are_figures(found: object) -> bool:
 def open_run(name: str | Path) -> Run:
     """The run of a folder that `hms experiment` wrote.
 
-    This is the one place that knows where runs come from: a run in the store is to be looked up here by its id.
-
     Raises:
         InvalidInputError: There is no such folder, or no result in it.
     """
