@@ -128,7 +128,9 @@ class LiveRace:
             contestant.sim.add(tasks, nominal, realised)
             for position, waits_for in waits.items():
                 contestant.sim.depend(position, waits_for)
-        self._labels += list(labels)
+        best = zip(labels.seconds, labels.gpu_fraction.tolist(), labels.optimal_seconds.tolist(), strict=True)
+        new = self._tasks[len(self._tasks) - len(tasks) :]
+        self._labels += [Label(task, *label) for task, label in zip(new, best, strict=True)]
         least = best_idle_seconds(realised, tasks.memory_required, self.cluster.public_table(), self.physics.facts())
         self._least = np.concatenate([self._least, least])
         self._handed_out = np.concatenate([self._handed_out, np.zeros(len(tasks), dtype=bool)])

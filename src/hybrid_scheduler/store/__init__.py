@@ -6,7 +6,7 @@
 
 from hybrid_scheduler.store.errors import StoreError, StoreUnavailableError
 from hybrid_scheduler.store.opening import create_store, open_store, upgrade_store
-from hybrid_scheduler.store.outcomes import result_row, task_row, training_row
+from hybrid_scheduler.store.outcomes import result_row, result_rows, task_row, training_row
 from hybrid_scheduler.store.rows import (
     Batch,
     ComparedTask,
@@ -38,6 +38,7 @@ __all__ = [
     "create_store",
     "open_store",
     "result_row",
+    "result_rows",
     "task_row",
     "training_row",
     "upgrade_store",

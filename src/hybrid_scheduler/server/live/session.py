@@ -22,7 +22,7 @@ from hybrid_scheduler.server.live.figures import RunFigures
 from hybrid_scheduler.server.live.models import LiveModel, load_models
 from hybrid_scheduler.server.live.plan import Plan
 from hybrid_scheduler.server.live.voice import Say
-from hybrid_scheduler.store import Batch, ModelVersionRow, RunRow, SubmittedTask, result_row, task_row, training_row
+from hybrid_scheduler.store import Batch, ModelVersionRow, RunRow, SubmittedTask, result_rows, task_row, training_row
 
 CHUNK = 64
 """Tasks raced between two looks at commands and clock."""
@@ -217,11 +217,7 @@ class Session:
             task_row(task, run, stored, self._dependencies.pop(task.task_id, ()))
             for task, stored in zip(finished.tasks, ids, strict=True)
         ]
-        results = [
-            result_row(outcome, name, stored)
-            for name, outcomes in finished.outcomes.items()
-            for outcome, stored in zip(outcomes, ids, strict=True)
-        ]
+        results = [row for name, outcomes in finished.outcomes.items() for row in result_rows(outcomes, name, ids)]
         names = self.plan.cluster.names
         training = [training_row(label, stored, names) for label, stored in zip(finished.labels, ids, strict=True)]
         return Turn(Batch(tasks, results, training), len(finished))
