@@ -228,7 +228,7 @@ def test_a_task_of_ones_own_is_stored_at_once_and_raced(racing: LiveService) -> 
 
 
 def test_a_task_that_cannot_be_is_refused(racing: LiveService) -> None:
-    assert "10000000" in refused(racing.submit(dependencies=[10_000_000]), 422, "invalid_input")
+    assert "10000000" in refused(racing.submit(dependencies=[10_000_000]), 409, "unknown_dependency")
     assert racing.submit(size=-1.0).status_code == 422
     racing.control("pause")
     accepted = racing.submit()

@@ -9,7 +9,6 @@ from typing import Any
 
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.engine.compare import node_facts
-from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.server.engine_port import EngineError
 from hybrid_scheduler.server.live.models import note_saved, save_model
 from hybrid_scheduler.server.live.plan import Plan
@@ -216,8 +215,7 @@ class Runner:
         """Put a user's task in; returns when it is stored, and the answer.
 
         Raises:
-            EngineError: No task can be accepted now.
-            InvalidInputError: A dependency is not the id of a task.
+            EngineError: No task can be accepted now, or not one that waits for a task there is not.
         """
         session = self.session
         if self.wanted == "stopped":
@@ -230,8 +228,11 @@ class Runner:
         known = session.run.first_task_id + session.tasks_seen
         for parent in task["dependencies"]:
             if not 0 <= parent < known:
-                raise InvalidInputError(
-                    f"dependency {parent} is not the id of a task; ids so far are below {known}: leave it out"
+                # The body is well-formed; it is the history that does not have the task, so this is no 422.
+                raise EngineError(
+                    f"dependency {parent} is not the id of a task; ids so far are below {known}: leave it out",
+                    code="unknown_dependency",
+                    status=409,
                 )
         stored, answer = session.submit(**task)
         return self.writer.at_once(lambda store: store.submit(stored)), answer
