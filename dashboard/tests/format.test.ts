@@ -97,6 +97,7 @@ it("lists the single values of a configuration, one level deep", () => {
     settings: { preset: "mixed", load: 0.05000000001, schedulers: ["a"] },
     cluster: { devices: [{}] },
     seed: 4,
+    folder: "/srv/results/mixed",
   };
   expect(plainSettings(configuration)).toEqual([
     ["preset", "mixed"],

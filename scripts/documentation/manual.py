@@ -21,6 +21,7 @@ from hybrid_scheduler import __version__
 TEMPLATE = Path(__file__).parent / "manual.typ"
 DECISIONS = "adr/README.md"
 PICTURES = "pictures"
+SCREENSHOTS = "screenshots"
 PAGE_LEVEL = 2
 
 
@@ -46,7 +47,8 @@ class Manual:
         """The PDF, or one picture per page."""
         with TemporaryDirectory(prefix="hms-manual-") as name:
             folder = Path(name)
-            shutil.copytree(ROOT / "docs" / PICTURES, folder / PICTURES)
+            for pictures in (PICTURES, SCREENSHOTS):
+                shutil.copytree(ROOT / "docs" / pictures, folder / pictures)
             (folder / "manual.typ").write_text(self.source(), encoding="utf-8")
             found: Any = typst.compile(
                 str(folder / "manual.typ"), root=name, format=form, ppi=ppi, ignore_system_fonts=True

@@ -66,7 +66,9 @@ export interface paths {
         post?: never;
         /**
          * Cancel a job
-         * @description End an experiment that runs; answers when it has ended. One that has ended stays as it is.
+         * @description End an experiment if it runs, and answer when it has ended, with how. Twice is fine.
+         *
+         *     The job's own address is gone then (404); the list still shows it, and its run and files stay.
          */
         delete: operations["cancel_experiment_api_experiments__job_id__delete"];
         options?: never;

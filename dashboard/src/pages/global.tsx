@@ -58,7 +58,7 @@ const DEFAULTS = {
   narrow: rows(
     [["race", 1, 9]],
     [["summary", 1, 6]],
-    [["load", 1, 7]],
+    [["load", 1, 9]],
     [["scoreboard", 1, 8]],
     [["heatmap", 1, 8]],
     [["compare", 1, 9]],

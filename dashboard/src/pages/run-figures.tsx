@@ -49,10 +49,14 @@ export function figureTable(summary: unknown): Table {
   };
 }
 
+/** Where the service keeps the files: they are offered as links, the place is of use to its operator only. */
+const FOLDER = "folder";
+
 /** Single values, one level deep: what a person looks for first. The rest is in the full configuration. */
 export function plainSettings(configuration: Record<string, unknown>): [name: string, value: string][] {
   const found: [string, string][] = [];
   const add = (name: string, value: unknown) => {
+    if (name === FOLDER) return;
     if (typeof value === "number") found.push([name, formatNumber(value, 4)]);
     else if (typeof value === "string" || typeof value === "boolean") found.push([name, String(value)]);
   };

@@ -43,12 +43,12 @@ const Matrix = memo(function Matrix({ items, scheduler }: { items: ComparativeIt
   }));
   return (
     <ScrollRegion label="Correlation matrix" className="min-h-0 grow overflow-auto">
-      <table className="h-full w-full min-w-130 table-fixed border-separate border-spacing-[2px] text-xs">
+      <table className="h-full w-full min-w-140 table-fixed border-separate border-spacing-[2px] text-xs">
         <thead>
           <tr>
             <td className="w-18" />
             {VARIABLES.map(({ label }) => (
-              <th key={label} scope="col" className="font-normal text-dim">
+              <th key={label} scope="col" className="text-[11px] font-normal text-dim">
                 {label}
               </th>
             ))}

@@ -51,7 +51,7 @@ function LoadDialPanel() {
   const broken = new Set(breaks.map((entry) => entry.name));
   const standing = update.comparison.filter((entry) => !broken.has(entry.name));
   return (
-    <div className="flex h-full flex-wrap content-center items-center justify-center gap-x-5 gap-y-2 overflow-auto">
+    <div className="flex h-full flex-wrap content-center-safe items-center justify-center gap-x-5 gap-y-2 overflow-auto">
       <Dial load={load} rate={update.rates.arrival_rate} onChange={setLoad} />
       <div className="w-full text-[13px] @md:w-auto @md:min-w-40 @md:grow @md:basis-40">
         {breaks.length === 0 ? (

@@ -51,7 +51,7 @@ function RetrainingPanel() {
       mae,
     ]),
   }));
-  if (error !== null && data === null) return <Empty>{error}</Empty>;
+  if (data === null) return <Empty>{error ?? "Loading …"}</Empty>;
   if (versions.length === 0) return <Empty>No data yet: learners save a model after they have been refreshed</Empty>;
   const digits = digitsFor([...series.map(({ r2 }) => r2), 1]);
   const names = [...new Set(series.map((version) => version.scheduler_name))];

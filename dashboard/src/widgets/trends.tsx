@@ -50,8 +50,8 @@ function TrendsPanel() {
     columns: ["up to task", "mean optimal time (s)", "mean optimal GPU share"],
     rows: points.map((point) => [point.task, point.time, point.fraction]),
   }));
-  if (error !== null && data === null) return <Empty>{error}</Empty>;
-  if (data === null || points.length === 0) return <Empty />;
+  if (data === null) return <Empty>{error ?? "Loading …"}</Empty>;
+  if (points.length === 0) return <Empty />;
   const last = points.at(-1);
   return (
     <div className="flex h-full flex-col gap-2">

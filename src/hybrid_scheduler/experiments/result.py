@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from hybrid_scheduler.experiments.base import Experiment, Point, Record
+from hybrid_scheduler.experiments.parts import fingerprint
 from hybrid_scheduler.experiments.statistics import (
     Estimate,
     PairedComparison,
@@ -171,6 +172,7 @@ class ExperimentResult:
             "plots": list(experiment.plots),
             "configuration": experiment.configuration(),
             "version": version("hybrid-ml-scheduler"),
+            "sources": fingerprint(experiment)["sources"],
             "machine": machine_facts(),
             "wall_seconds": self.wall_seconds,
             "work_seconds": sum(record.clock["experiment"]["wall_seconds"] for record in self.records),

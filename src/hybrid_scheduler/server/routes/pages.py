@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
-from starlette.routing import Match, Route
+from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -24,6 +24,7 @@ PLAIN = Path(__file__).parent.parent / "plain"
 UNCHANGING = "public, max-age=31536000, immutable"
 """The names of built files hold a hash of what is in them."""
 ASK_AGAIN = "no-cache"
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 
 @router.get(
@@ -89,15 +90,13 @@ async def not_routed(request: Request, error: Exception) -> Response:
                 return FileResponse(names[path[1:]], headers={"Cache-Control": ASK_AGAIN})
         if wants_html(request):
             return index_page()
-    if error.status_code == 405:
-        error.headers = {"Allow": ", ".join(_methods(request))}
+    if error.status_code == 405 and (methods := _methods(request)):
+        error.headers = {"Allow": ", ".join(methods)}
     return http_error(error)
 
 
 def _methods(request: Request) -> list[str]:
     """What an address takes: the framework itself names the methods of one of its routes only."""
-    found: set[str] = set()
-    for route in request.app.routes:
-        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
-            found |= route.methods or set()
-    return sorted(found)
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+    scopes = {method: {**request.scope, "method": method} for method in METHODS}
+    return [method for method in METHODS if any(each.matches(scopes[method])[0] is Match.FULL for each in routes)]
