@@ -24,9 +24,12 @@ def built() -> None:
     build_dashboard()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium where there is one, otherwise the one Playwright brings."""
+    """Debian's Chromium where there is one, otherwise the one Playwright brings.
+
+    One for each file: Playwright runs an event loop in this thread, in which no other test could run its own.
+    """
     with sync_playwright() as playwright:
         found = shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])

@@ -27,6 +27,7 @@ from hybrid_scheduler.store.rows import (
     TrainingRow,
 )
 from hybrid_scheduler.store.tables import id_counter, model_versions
+from hybrid_scheduler.store.whole import whole
 
 PING_SECONDS = 2.0
 LONGEST_LEASE = 86_400.0
@@ -84,6 +85,7 @@ class Store:
 
     # Runs
 
+    @whole
     async def begin_run(
         self,
         kind: str,
@@ -118,6 +120,7 @@ class Store:
         async with self._database.writing() as connection:
             return await runs.begin(connection, facts, reserve)
 
+    @whole
     async def end_run(self, run_id: int, status: str, summary: Mapping[str, Any] | None = None) -> None:
         """End a run: `finished`, `interrupted` or `failed`. One that has ended already stays as it is.
 
@@ -129,6 +132,7 @@ class Store:
         async with self._database.writing() as connection:
             await runs.end(connection, run_id, status, document)
 
+    @whole
     async def interrupt_live_runs(self) -> list[int]:
         """End live runs whose process died without a word; for the holder of the lease, before it begins its own."""
         async with self._database.writing() as connection:
@@ -150,6 +154,7 @@ class Store:
 
     # Tasks and results
 
+    @whole
     async def write(self, batch: Batch) -> int:
         """Store tasks with all their results and labels, and take them off the submitted ones.
 
@@ -162,6 +167,7 @@ class Store:
         async with self._database.writing() as connection:
             return await writing.write_batch(connection, batch)
 
+    @whole
     async def submit(self, task: SubmittedTask) -> None:
         """Keep a user's task until its results are written. Submitted again, it belongs to the later run."""
         checks.check_submitted(task)
@@ -195,6 +201,7 @@ class Store:
         async with self._database.reading() as connection:
             return await reading.labels(connection, limit, before)
 
+    @whole
     async def clear(self) -> None:
         """Forget the history: tasks, results, labels, and runs that are over with their submitted tasks.
 
@@ -205,6 +212,7 @@ class Store:
 
     # Learners
 
+    @whole
     async def add_model_version(
         self,
         scheduler_name: str,
@@ -240,18 +248,21 @@ class Store:
 
     # The lease of the live engine
 
+    @whole
     async def acquire_lease(self, owner: str, seconds: float) -> bool:
         """Become (or stay) the process that runs the live engine, for so long; False: another one is."""
         _check_lease(owner, seconds)
         async with self._database.updating() as connection:
             return await lease.acquire(connection, owner, seconds)
 
+    @whole
     async def renew_lease(self, owner: str, seconds: float) -> bool:
         """Extend the lease; False: it is lost, and the live engine must stop."""
         _check_lease(owner, seconds)
         async with self._database.updating() as connection:
             return await lease.renew(connection, owner, seconds)
 
+    @whole
     async def release_lease(self, owner: str) -> bool:
         """Give the lease up, so that another process need not wait; False: it was not ours."""
         checks.check_text("owner", owner)
