@@ -213,13 +213,13 @@ class LiveEngine:
             self._process = None
 
     def _tell_to_end(self) -> None:
-        """Ask it to put everything away; one that has not begun yet has nothing to put away."""
-        if self._writer is None or self._process is None:
+        """Ask it to put everything away, also when it has told nothing yet: it may have begun a run by now."""
+        if self._writer is None:
             return
         if self._up:
             self._writer.write(packed(COMMAND, {"number": 0, "name": "end", "arguments": {}}))
         else:
-            self._process.kill()
+            self._writer.write_eof()
 
     def _receive(self, message: Message) -> None:
         if message.kind == FRAME:

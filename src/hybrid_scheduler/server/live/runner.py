@@ -109,7 +109,7 @@ class Runner:
         self._beginning = None
         run, saved, left = begun.result()
         if self.wanted == "stopped" or plan.schedulers != self.plan.schedulers:
-            self.writer.in_turn(lambda store: store.end_run(run.id, "finished"))
+            self._end_unraced(begun)
             return
         self.session = Session(plan, run, saved, left, self._voice.say)
         self.session.change(self.plan)
@@ -117,6 +117,10 @@ class Runner:
         self._saved = time.monotonic()
         self._refits = {}
         self._voice.say("info", f"run {run.id} begins: {', '.join(plan.schedulers)}")
+
+    def _end_unraced(self, begun: Future[Begun]) -> None:
+        """End a run that nobody wants any more; the store takes it in turn, so it has begun by then."""
+        self.writer.in_turn(lambda store: store.end_run(begun.result()[0].id, "finished"))
 
     def finish_run(self, status: str = "finished") -> Future[None] | None:
         """End the run: what has arrived finishes and is queued for the store, learners are saved.
@@ -141,7 +145,10 @@ class Runner:
             self.writer.in_turn(lambda store: store.end_run(session.run.id, "failed"))
 
     def close(self) -> None:
-        """End the run and wait until it is stored."""
+        """End the run, also one that has only been asked for, and wait until it is stored."""
+        if self._beginning is not None:
+            (_, begun), self._beginning = self._beginning, None
+            self._end_unraced(begun)
         self.finish_run("failed" if self.writer.failed else "finished")
         if not self.writer.flush(FLUSH_SECONDS):
             reason = self.writer.failed or "the store does not answer"
