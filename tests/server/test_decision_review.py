@@ -62,10 +62,10 @@ def test_a_whole_task_on_the_cpu_would_have_taken_what_it_took(details: list[dic
 
 def test_reconstructed_waits_are_the_measured_ones(tmp_path: Path) -> None:
     """Computed as if nothing were known of the outcome: the wait of the chosen device follows from the parts before."""
-    from hybrid_scheduler.server import decision_review
+    from hybrid_scheduler.server import considered as home
 
     checked = 0
-    original = decision_review._mark_chosen
+    original = home._mark_chosen
 
     def compare(considered: list[dict[str, Any]], row: Any) -> None:
         nonlocal checked
@@ -80,7 +80,7 @@ def test_reconstructed_waits_are_the_measured_ones(tmp_path: Path) -> None:
         original(considered, row)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decision_review, "_mark_chosen", compare)
+        patch.setattr(home, "_mark_chosen", compare)
         _details(tmp_path, make_tasks(70, rate=4.0, dependency_prob=0.3))
     assert checked > 60
 

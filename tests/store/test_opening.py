@@ -17,12 +17,15 @@ from hybrid_scheduler.store import Store, StoreError, StoreUnavailableError, cre
 PASSWORD = "hunter2-%&"
 
 
-def open_and_close(url: str, *, create: bool = True) -> None:
-    async def use() -> None:
+def open_and_close(url: str, *, create: bool = True) -> str:
+    """Gives the kind of database it was."""
+
+    async def use() -> str:
         async with await open_store(url, create=create) as store:
             await store.ping()
+            return store.backend
 
-    asyncio.run(use())
+    return asyncio.run(use())
 
 
 def test_folders_and_file_are_made(tmp_path: Path) -> None:
@@ -43,8 +46,8 @@ def test_relative_to_the_working_folder(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_an_address_without_its_driver_will_do(postgres_url: str) -> None:
-    open_and_close(postgres_url.replace("postgresql+asyncpg", "postgres"))
-    open_and_close(postgres_url.replace("+asyncpg", ""), create=False)
+    assert open_and_close(postgres_url.replace("postgresql+asyncpg", "postgres")) == "PostgreSQL"
+    assert open_and_close(postgres_url.replace("+asyncpg", ""), create=False) == "PostgreSQL"
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,9 @@ from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import Label
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
-from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.labels import label_tasks
-from hybrid_scheduler.physics.optimum import best_idle_seconds, earliest_finish
+from hybrid_scheduler.physics.optimum import best_finish, best_idle_seconds
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.schedulers.base import Explanation, Scheduler
 
@@ -205,24 +204,12 @@ class LiveRace:
         explanation = scheduler.explain(task, view)
         decision = scheduler.decide(task, view)
         truth, free = sim.truth(position)
-        best = self._best_response(view, truth, free, task.memory_required)
+        best = best_finish(self.now, task.memory_required, view.devices, truth, free, view.facts) - self.now
         sim.answer(decision)
         contestant.run(self, until=self.now)
         projected = sim.outcomes(np.array([position]))[0]
         wait = np.maximum(free - self.now, 0.0)
         return Verdict(decision, explanation, truth.sum(axis=0), wait, best, projected, task.memory_required)
-
-    def _best_response(self, view: ClusterView, truth: FloatArray, free: FloatArray, memory: float) -> float:
-        out = np.zeros((2, 3))
-        parts = earliest_finish(self.now, memory, view.devices, truth, free, view.facts, out)
-        ends, gpu_end = [], self.now
-        for device, _, seconds in out[:parts]:
-            start = max(self.now, free[int(device)])
-            if self.physics.split == "serial":
-                start = max(start, gpu_end)
-            gpu_end = start + seconds
-            ends.append(gpu_end)
-        return max(ends, default=np.nan) - self.now
 
     def _hand_out(self, positions: NDArray[np.int64]) -> Finished:
         finished = Finished(

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from hybrid_scheduler.engine.compare import Comparison
+from hybrid_scheduler.engine.compare import node_facts
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -155,17 +153,13 @@ class Experiment(ABC):
 
     def configuration(self) -> dict[str, object]:
         """Everything but the seeds that is needed to repeat the experiment."""
-        one = np.ones(1)  # the words for a node are the comparison's, which does not look at its tasks for them
-        node = Comparison(
-            TaskBatch.from_columns(one, one, one), {"": self.create(self.schedulers[0], 0)}, self.cluster, self.physics
-        )
         parameters = {name: self._parameters(name) for name in self.schedulers}
         return {
             "tasks": self.tasks,
             "train_tasks": self.train_tasks,
             **({} if self.parameter is None else {"points": list(self.points())}),
             "parameters": {name: chosen for name, chosen in parameters.items() if chosen},
-            "cluster": node.cluster_facts(),
+            "cluster": node_facts(self.cluster, self.physics),
         }
 
     def pairs(self) -> Sequence[tuple[str, str]]:

@@ -6,7 +6,7 @@ Knows no physics: it sees the view's arrays and the outcomes of its own decision
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from hybrid_scheduler.learning.surprise import PROBES, Surprise, device_groups
 from hybrid_scheduler.learning.usual import Usual
 from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.outcome import Outcome
-from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task import FloatArray, IntArray, Task
 from hybrid_scheduler.model.view import KIND, PENALTY, SPLIT, ClusterView, task_row
 
 TRUST_AFTER = 1000
@@ -60,6 +60,20 @@ class AgentOptions:
     use_backlog: bool
     use_target: bool
     seed: int
+
+
+class Thought(NamedTuple):
+    """What the agent thinks about one task; see `acting.evaluate`."""
+
+    row: FloatArray
+    x: FloatArray
+    seconds: FloatArray
+    completion: FloatArray
+    ranked: IntArray
+    response: FloatArray
+    energy: FloatArray
+    value: FloatArray
+    out: FloatArray
 
 
 class Agent:
@@ -107,36 +121,45 @@ class Agent:
 
     def decide(self, task: Task, view: ClusterView, learning: bool) -> Decision:
         """The action of the highest value; when learning, now and then another one, and the decision is remembered."""
-        layout, row, devices = self.layout, task_row(task), view.devices
-        x, seconds, completion = np.empty(layout.inputs), np.empty(layout.devices), np.empty(layout.devices)
-        ranked, out = np.empty(layout.devices, dtype=np.int64), np.zeros((2, 3))
-        response, energy, value = (np.empty(layout.actions) for _ in range(3))
-        evaluate(row, devices, view.facts, self.memory, x, seconds, completion, ranked, response, energy, value, out)
+        devices, thought = view.devices, self._think(task, view)
+        value, ranked = thought.value, thought.ranked
         action, probe = int(np.argmax(value)), -1
         if learning:
             probe = self._wanted_probe()
             if probe >= 0:
                 action = self._probe_action(probe, ranked, value)
             elif self.rng.random() < self.exploration:
-                action = self._explore(value, response, energy)
-            self.flight.note(view.number, task.task_id, action, probe, raw_features(row), x, response, energy)
-        parts = take(action, value, self.memory, devices, view.facts, ranked, seconds, completion, out)
+                action = self._explore(value, thought.response, thought.energy)
+            raw = raw_features(thought.row)
+            self.flight.note(view.number, task.task_id, action, probe, raw, thought.x, thought.response, thought.energy)
+        out = thought.out
+        parts = take(action, value, self.memory, devices, view.facts, ranked, thought.seconds, thought.completion, out)
         return Decision(tuple(Part(int(d), float(share), float(expected)) for d, share, expected in out[:parts]))
 
     def explain(self, task: Task, view: ClusterView) -> tuple[str, FloatArray]:
         """Why the best action is the best, and the seconds expected on every device."""
-        layout = self.layout
+        thought = self._think(task, view)
+        best, at_once = int(np.argmax(thought.value)), self._cost(thought.response, thought.energy)
+        cheapest = best == int(np.argmin(at_once))
+        ahead = "also the cheapest at once" if cheapest else "dearer at once, cheaper for the tasks to come"
+        value, actions = thought.value[best], self.layout.actions
+        return f"Highest learned value {value:.3g} of {actions} actions; {ahead}.", thought.seconds
+
+    def _think(self, task: Task, view: ClusterView) -> Thought:
+        """Everything the agent thinks about a task."""
+        layout, row = self.layout, task_row(task)
         x, seconds, completion = np.empty(layout.inputs), np.empty(layout.devices), np.empty(layout.devices)
         ranked, out = np.empty(layout.devices, dtype=np.int64), np.zeros((2, 3))
         response, energy, value = (np.empty(layout.actions) for _ in range(3))
-        row = task_row(task)
         evaluate(
             row, view.devices, view.facts, self.memory, x, seconds, completion, ranked, response, energy, value, out
         )
-        best = int(np.argmax(value))
-        cheapest = int(np.argmin(self.memory[TIME_WEIGHT] * response + self.memory[ENERGY_WEIGHT] * energy))
-        ahead = "also the cheapest at once" if best == cheapest else "dearer at once, cheaper for the tasks to come"
-        return f"Highest learned value {value[best]:.3g} of {layout.actions} actions; {ahead}.", seconds
+        return Thought(row, x, seconds, completion, ranked, response, energy, value, out)
+
+    def _cost(self, response: FloatArray, energy: FloatArray) -> FloatArray:
+        """What each action costs at once."""
+        cost: FloatArray = self.memory[TIME_WEIGHT] * response + self.memory[ENERGY_WEIGHT] * energy
+        return cost
 
     @property
     def exploration(self) -> float:
@@ -151,7 +174,7 @@ class Agent:
         possible = np.flatnonzero(value > -BAD)
         if len(possible) == 0:
             return 0
-        cost = self.memory[TIME_WEIGHT] * response + self.memory[ENERGY_WEIGHT] * energy
+        cost = self._cost(response, energy)
         cheap = possible[np.argsort(cost[possible], kind="stable")][: max(2, len(possible) // 2)]
         return int(self.rng.choice(cheap))
 

@@ -118,6 +118,22 @@ def earliest_finish(
 
 
 @nb.njit(cache=True)
+def best_finish(
+    now: float, memory: float, devices: FloatArray, times: FloatArray, free: FloatArray, facts: FloatArray
+) -> float:
+    """When the option of `earliest_finish` would have the task finished; infinite when there is none."""
+    out = np.zeros((2, 3))
+    parts = earliest_finish(now, memory, devices, times, free, facts, out)
+    end = -np.inf if parts > 0 else np.inf
+    for k in range(parts):
+        start = max(now, free[int(out[k, PART_DEVICE])])
+        if facts[SPLIT] != 0.0 and k > 0:
+            start = max(start, end)
+        end = max(end, start + out[k, PART_EXPECTED])
+    return end
+
+
+@nb.njit(cache=True)
 def _last_fitting_step(memory: float, limit: float) -> int:
     """The largest step below a whole task whose share of the memory fits, by the same comparison as the grid's."""
     if memory <= limit:

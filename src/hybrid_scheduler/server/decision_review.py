@@ -15,10 +15,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from hybrid_scheduler.config.sections import ClusterSection, PhysicsSection
-from hybrid_scheduler.model.view import FIXED, PART_DEVICE, PART_EXPECTED, SHARED
+from hybrid_scheduler.model.view import FIXED, SHARED
 from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.optimum import earliest_finish
+from hybrid_scheduler.physics.optimum import best_finish
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.server.considered import considered
 from hybrid_scheduler.server.documents import result_document
 from hybrid_scheduler.store.rows import ComparedTask, ResultRow, TaskRow, TrainingRow
 
@@ -75,14 +76,15 @@ def _report(
     world: World | None,
 ) -> dict[str, Any]:
     kept = [part for part in row.parts if not part.lost]
-    considered: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     regret = None
     if world is not None and label is not None:
         ready = _ready(task, row.scheduler_name, finishes)
         free = _free(task, ready, row.scheduler_name, around, finishes, world.cluster)
-        considered = _whole_devices(task, ready, free, label, world)
+        seconds = [label.times.get(name) for name in world.cluster.names]
+        wait = (np.maximum(free, ready) - task.arrival_time).tolist()
+        rows = considered(world.cluster, world.physics, task.memory_required, seconds, wait, row)
         if not row.failed:
-            _mark_chosen(considered, row)
             best = _best_finish(task, ready, free, label, world)
             # The grid has shares in steps of 5 %: a choice between two steps may be better than all of them.
             regret = None if best is None else max(0.0, row.finish_time - best)
@@ -90,9 +92,9 @@ def _report(
         "scheduler_name": row.scheduler_name,
         "gpu_fraction": row.gpu_fraction,
         "gpu_id": row.gpu_id,
-        "reason": _reason(row, considered, regret),
+        "reason": _reason(row, rows, regret),
         "predicted": {part.device: part.expected for part in kept},
-        "considered": considered,
+        "considered": rows,
         "projected": result_document(row),
         "regret": regret,
     }
@@ -127,53 +129,6 @@ def _free(
     return free
 
 
-def _whole_devices(
-    task: TaskRow,
-    ready: float,
-    free: np.ndarray[tuple[int], np.dtype[np.float64]],
-    label: TrainingRow,
-    world: World,
-) -> list[dict[str, Any]]:
-    """The whole task on each device."""
-    prices = world.physics.busy_price(world.cluster)
-    found = []
-    for i, device in enumerate(world.cluster.devices):
-        fits = device.kind == "cpu" or task.memory_required <= device.memory_mb
-        seconds = label.times.get(device.name) if fits else None
-        wait = None if seconds is None else max(ready, float(free[i])) - task.arrival_time
-        found.append(
-            {
-                "device": device.name,
-                "gpu_fraction": float(device.kind == "gpu"),
-                "seconds": seconds,
-                "wait": wait,
-                "response": None if seconds is None or wait is None else wait + seconds,
-                "energy": None if seconds is None else device.watts * seconds,
-                "cost": None if seconds is None else float(prices[i]) * seconds,
-                "chosen": False,
-            }
-        )
-    return found
-
-
-def _mark_chosen(considered: list[dict[str, Any]], row: ResultRow) -> None:
-    """What was chosen stands there with what really came of it; a split becomes an entry of its own."""
-    kept = [part.device for part in row.parts if not part.lost]
-    entry = next((each for each in considered if [each["device"]] == kept), None)
-    if entry is None:
-        entry = {"device": " + ".join(kept)}
-        considered.append(entry)
-    entry.update(
-        gpu_fraction=row.gpu_fraction,
-        seconds=row.actual_time,
-        wait=row.wait_time,
-        response=row.response_time,
-        energy=row.energy_consumption,
-        cost=row.execution_cost,
-        chosen=True,
-    )
-
-
 def _best_finish(
     task: TaskRow,
     ready: float,
@@ -186,28 +141,22 @@ def _best_finish(
     times = np.empty((2, len(whole)))
     times[FIXED] = world.cluster.column("latency")
     times[SHARED] = whole - times[FIXED]
-    out = np.zeros((2, 3))
-    facts = world.physics.facts()
-    parts = earliest_finish(ready, task.memory_required, world.cluster.public_table(), times, free, facts, out)
-    end = -np.inf
-    for part in out[:parts]:
-        start = max(ready, free[int(part[PART_DEVICE])])
-        # Serially, the second part (on the CPU) waits for the first.
-        end = max(end, (max(start, end) if world.physics.split == "serial" else start) + part[PART_EXPECTED])
-    return float(end) if np.isfinite(end) else None
+    devices, facts = world.cluster.public_table(), world.physics.facts()
+    end = float(best_finish(ready, task.memory_required, devices, times, free, facts))
+    return end if np.isfinite(end) else None
 
 
 def _known(seconds: float | None) -> float:
     return np.inf if seconds is None else seconds
 
 
-def _reason(row: ResultRow, considered: Sequence[Mapping[str, Any]], regret: float | None) -> str:
+def _reason(row: ResultRow, rows: Sequence[Mapping[str, Any]], regret: float | None) -> str:
     kept = [part for part in row.parts if not part.lost]
     if row.failed or not kept:
         return "it failed: no device could take the task"
     where = " and ".join(f"{part.share:.0%} on {part.device}" for part in kept) if len(kept) > 1 else kept[0].device
     text = f"{where}: {row.wait_time:.3g} s of waiting and {row.actual_time:.3g} s of execution"
-    others = [each for each in considered if each["response"] is not None and not each["chosen"]]
+    others = [each for each in rows if each["response"] is not None and not each["chosen"]]
     best = min(others, key=lambda each: float(each["response"]), default=None)
     if best is not None and best["response"] < row.response_time:
         text += f"; {best['device']} alone would have had it done after {best['response']:.3g} s"

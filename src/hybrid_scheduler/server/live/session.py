@@ -185,7 +185,9 @@ class Session:
         )
         answer = {
             "task": {**task_row(task, self.run.id, stored.task_id, dependencies)._asdict()},
-            "decisions": [verdict_report(name, verdict, self.race) for name, verdict in verdicts.items()],
+            "decisions": [
+                verdict_report(name, stored.task_id, verdict, self.race) for name, verdict in verdicts.items()
+            ],
         }
         return stored, answer
 

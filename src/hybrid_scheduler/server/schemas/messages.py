@@ -1,0 +1,94 @@
+"""What the WebSocket sends."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from hybrid_scheduler.server.schemas.base import Answer
+from hybrid_scheduler.server.schemas.race import LiveSettings, ModelInfo, Rates, State
+
+
+class UpdateTask(Answer):
+    """The task that finished last."""
+
+    id: int
+    size: float
+    intensity: float
+    memory: float
+
+
+class LatestResult(Answer):
+    """What became of it under one scheduler."""
+
+    time: float
+    wait: float
+    response: float
+    energy: float
+    cost: float
+    gpu_fraction: float
+    gpu_id: int | None
+
+
+class ComparisonEntry(Answer):
+    """One scheduler's means per task over this run."""
+
+    name: str
+    tasks: int
+    failed: int
+    avg_time: float | None
+    avg_wait: float | None
+    avg_response: float | None
+    avg_energy: float | None
+    avg_cost: float | None
+    gpu_share: float | None = Field(description="Share of the busy seconds that were a GPU's.")
+    unfinished: int
+    overloaded: bool
+
+
+class BoundEntry(Answer):
+    """Means per task nobody can be below, over the same tasks."""
+
+    avg_time: float | None
+    avg_response: float | None
+    avg_energy: float | None
+    avg_cost: float | None
+
+
+class SimulationUpdate(Answer):
+    """The latest state, about twice a second, whatever the rate of tasks."""
+
+    type: Literal["simulation_update"] = "simulation_update"
+    seq: int
+    state: State
+    run_id: int | None
+    simulated_time: float
+    tasks_processed: int
+    rates: Rates
+    settings: LiveSettings | None
+    task: UpdateTask | None
+    latest_results: dict[str, LatestResult]
+    comparison: list[ComparisonEntry]
+    lower_bound: BoundEntry
+    utilization: dict[str, dict[str, Any]] = Field(
+        description="Per scheduler: average_utilization, and per device {utilization}: busy share of the last seconds."
+    )
+    learning: list[ModelInfo]
+
+
+class Notification(Answer):
+    """Something people should know."""
+
+    type: Literal["notification"] = "notification"
+    level: Literal["info", "warning", "error"]
+    message: str
+
+
+class LogLine(Answer):
+    """One line of the live log."""
+
+    type: Literal["log"] = "log"
+    time: float = Field(description="Seconds since 1970.")
+    level: Literal["info", "warning", "error"]
+    message: str

@@ -1,0 +1,160 @@
+"""The live race: its settings, its control and its status."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from hybrid_scheduler.schedulers.registry import scheduler_names
+from hybrid_scheduler.server.schemas.base import Answer, Request
+from hybrid_scheduler.workloads.presets import PRESETS
+
+State = Literal["starting", "running", "paused", "stopped", "waiting_for_store", "following", "failed"]
+
+
+class LiveSettings(Answer):
+    """How the live race runs."""
+
+    preset: str | None = Field(description="Where tasks come from; null when a trace is raced.", examples=["mixed"])
+    trace: str | None = Field(description="File in the trace folder, raced in a loop.")
+    arrival_rate: float = Field(description="Tasks per simulated second.", examples=[2.4])
+    load: float = Field(description="The same as a share of what the node can take.", examples=[0.05])
+    speed: float = Field(description="Simulated seconds per second of the clock.", examples=[1.0])
+    flat_out: bool = Field(description="As fast as the machine can; `speed` is set aside.")
+    schedulers: list[str]
+    energy_weight: float = Field(description="What the learners care for: 0 time only, 1 energy only.")
+
+
+_STEADY = "|".join(name for name in PRESETS if name != "drift")
+_KNOWN_PRESET = {"pattern": f"^({_STEADY}|drift(:({_STEADY}):({_STEADY}))?)$"}
+_KNOWN_SCHEDULER = {"pattern": f"^({'|'.join(scheduler_names())})$"}
+
+
+def _not_both(first: str, second: str, kind: str) -> dict[str, Any]:
+    return {"required": [first, second], "properties": {first: {"type": kind}, second: {"type": kind}}}
+
+
+RacerName = Annotated[
+    str, Field(min_length=1, max_length=100, examples=["rl_agent"], json_schema_extra=dict(_KNOWN_SCHEDULER))
+]
+
+
+class SettingsChange(Request):
+    """What to change; what is left out stays. Another set of schedulers begins a new run."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "not": {"anyOf": [_not_both("arrival_rate", "load", "number"), _not_both("preset", "trace", "string")]},
+            "examples": [{"preset": "mixed", "load": 0.3, "speed": 2.0}],
+        }
+    )
+
+    preset: Annotated[
+        str | None, Field(min_length=1, max_length=100, examples=["mixed"], json_schema_extra=dict(_KNOWN_PRESET))
+    ] = None
+    trace: Annotated[str | None, Field(min_length=1, max_length=200, description="A file in the trace folder.")] = None
+    arrival_rate: Annotated[float | None, Field(gt=0, le=1e6, examples=[5.0])] = None
+    load: Annotated[float | None, Field(gt=0, le=100, examples=[0.3])] = None
+    speed: Annotated[float | None, Field(gt=0, le=1e6, examples=[2.0])] = None
+    flat_out: bool | None = None
+    schedulers: Annotated[
+        list[RacerName] | None, Field(min_length=1, max_length=32, json_schema_extra={"uniqueItems": True})
+    ] = None
+    energy_weight: Annotated[float | None, Field(ge=0, le=1, examples=[0.5])] = None
+
+    @model_validator(mode="after")
+    def _once(self) -> SettingsChange:
+        if self.arrival_rate is not None and self.load is not None:
+            raise ValueError("arrival_rate and load are two ways to say the same thing; give one")
+        if self.preset is not None and self.trace is not None:
+            raise ValueError("tasks come from a preset or from a trace; give one")
+        if self.schedulers is not None and len(set(self.schedulers)) < len(self.schedulers):
+            raise ValueError("schedulers names somebody twice; name each once")
+        return self
+
+
+class ControlAnswer(Answer):
+    """The state after a control call; calling twice changes nothing."""
+
+    state: State
+    is_running: bool
+    is_paused: bool
+    message: str
+
+
+class Rates(Answer):
+    """How fast things go."""
+
+    arrival_rate: float = Field(description="Tasks per simulated second.")
+    tasks_per_second: float = Field(description="Tasks finished per second of the clock, lately.")
+
+
+class RunInfo(Answer):
+    """The live run."""
+
+    id: int
+    seed: int
+    first_task_id: int
+    started: datetime
+
+
+class RacerInfo(Answer):
+    """One scheduler in the live race."""
+
+    name: str
+    colour: str
+    tasks: int = Field(description="Tasks finished.")
+    decisions: int | None = Field(None, description="Decisions made; null when the engine does not say.")
+    unfinished: int = Field(description="Tasks decided and not finished, and tasks not decided.")
+    overloaded: bool = Field(description="Its backlog grows.")
+
+
+class ModelInfo(Answer):
+    """What a learner in the race goes by."""
+
+    scheduler_name: str
+    origin: Literal["saved", "packaged", "cold"] = Field(description="Where it started from.")
+    version: int | None = Field(description="Number of the last saved version, null before the first save.")
+    updates: int = Field(description="Gradient steps.")
+    refits: int = Field(description="Refreshes.")
+    figures: dict[str, float | None] = Field(description="The learner's own figures, e.g. loss, epsilon, r2, mae.")
+
+
+class StoreInfo(Answer):
+    """How the store keeps up."""
+
+    kind: Literal["sqlite", "postgresql"]
+    waiting_tasks: int = Field(description="Finished tasks not stored yet.")
+    available: bool
+    stored_tasks: int = Field(description="Tasks of this run that are stored.")
+
+
+class FeedInfo(Answer):
+    """The WebSocket fan-out of this process."""
+
+    clients: int
+    frames: int
+    dropped: int
+
+
+class Status(Answer):
+    """The state of the service."""
+
+    state: State
+    is_running: bool
+    is_paused: bool
+    owner: bool = Field(description="Whether this process runs the engine; others follow it.")
+    tasks_processed: int = Field(description="Tasks of this run finished by every scheduler.")
+    simulated_time: float
+    rates: Rates
+    settings: LiveSettings | None
+    run: RunInfo | None
+    schedulers: list[RacerInfo]
+    models: list[ModelInfo]
+    store: StoreInfo
+    feed: FeedInfo
+    token_required: bool = Field(description="Whether calls that change something, and the WebSocket, need a token.")
+    message: str = Field(description="What people should know about the state; often empty.")
+    version: str

@@ -1,0 +1,65 @@
+"""What the service has: schedulers, presets, models, health."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from hybrid_scheduler.server.schemas.base import Answer
+
+
+class SchedulerInfo(Answer):
+    """A registered scheduler."""
+
+    name: str
+    summary: str
+    colour: Annotated[str, Field(pattern="^#[0-9a-f]{6}$", examples=["#a855f7"])]
+    parameters: dict[str, Any] = Field(description="Constructor arguments with their defaults.")
+    is_learner: bool
+    knows_truth: bool = Field(description="A reference, not a contestant.")
+    in_race: bool
+    available: bool
+    reason: str = Field(description="Why it is not available; empty when it is.")
+
+
+class PresetInfo(Answer):
+    """A named kind of workload."""
+
+    name: Annotated[str, Field(examples=["mixed"])]
+    summary: str
+
+
+class ModelVersion(Answer):
+    """A saved model."""
+
+    id: int
+    scheduler_name: str
+    created: datetime
+    rows: int | None
+    r2: float | None
+    mae: float | None
+    path: str
+
+
+class ModelVersionPage(Answer):
+    """Newest first."""
+
+    items: list[ModelVersion]
+    next_cursor: int | None
+
+
+class Dependency(Answer):
+    """One thing the service depends on."""
+
+    status: Literal["up", "down"]
+    kind: str = Field(examples=["sqlite"])
+    message: str = ""
+
+
+class Health(Answer):
+    """`ok`, `degraded` (works on, with less) or `down`."""
+
+    status: Literal["ok", "degraded", "down"]
+    dependencies: dict[str, Dependency] = Field(description="store, cache and engine, each by name.")

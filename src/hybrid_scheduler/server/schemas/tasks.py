@@ -1,0 +1,131 @@
+"""Tasks, what became of them, and why."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hybrid_scheduler.server.schemas.base import Answer, Request, TaskId
+
+
+class TaskRequest(Request):
+    """A user's own task."""
+
+    size: Annotated[float, Field(gt=0, le=1e9, examples=[960.0])]
+    compute_intensity: Annotated[float, Field(ge=0, le=1, examples=[0.75])]
+    memory_required: Annotated[float, Field(ge=0, le=1e9, description="MB.", examples=[81.0])]
+    # pydantic copies a default, so nobody shares this list
+    dependencies: Annotated[list[TaskId], Field(max_length=64, description="Stored ids it must wait for.")] = []  # noqa: RUF012
+
+
+class StoredTask(Answer):
+    """A task."""
+
+    task_id: TaskId
+    run_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    arrival_time: float
+    dependencies: list[int]
+
+
+class PartInfo(Answer):
+    """One part of a task on one device."""
+
+    device: str
+    share: float
+    start: float
+    end: float
+    expected: float | None = Field(description="Seconds the scheduler expected; null when it expected nothing.")
+
+
+class Result(Answer):
+    """What became of a task under one scheduler. Seconds, joules, dollars."""
+
+    gpu_fraction: float
+    gpu_id: int | None
+    actual_time: float
+    wait_time: float
+    response_time: float
+    finish_time: float
+    energy_consumption: float
+    execution_cost: float
+    failed: bool
+    parts: list[PartInfo]
+
+
+class ComparativeItem(StoredTask):
+    """A task with the result of every scheduler in its race."""
+
+    results: dict[str, Result]
+
+
+class ComparativePage(Answer):
+    """Newest first."""
+
+    items: list[ComparativeItem]
+    next_cursor: int | None = Field(description="Give it as `before` for the next page; null at the end.")
+
+
+class Considered(Answer):
+    """One way to run the task, and what it would have cost. The whole task on one device, or the chosen split."""
+
+    device: str
+    gpu_fraction: float
+    seconds: float | None = Field(description="Execution; null when the device cannot take the task.")
+    wait: float | None
+    response: float | None
+    energy: float | None
+    cost: float | None
+    chosen: bool
+
+
+class DecisionReport(Answer):
+    """One scheduler's decision and why."""
+
+    scheduler_name: str
+    gpu_fraction: float
+    gpu_id: int | None
+    reason: str
+    predicted: dict[str, float | None] = Field(description="Seconds the scheduler itself expects per chosen device.")
+    considered: list[Considered] = Field(description="What each device would take, by the simulator's truth.")
+    projected: Result | None = Field(description="What will come of it if nothing disturbs it; null when it must wait.")
+    regret: float | None = Field(description="Seconds of response above the best possible at this moment.")
+
+
+class TaskAccepted(Answer):
+    """The task is stored and in the race; its final results will be in the history."""
+
+    task: StoredTask
+    decisions: list[DecisionReport]
+
+
+class TaskDetail(ComparativeItem):
+    """A finished task, what every device would have cost under every scheduler's queues, and the regrets."""
+
+    optimal_gpu_fraction: float | None
+    optimal_time: float | None = Field(description="Best possible execution on an idle node.")
+    decisions: list[DecisionReport]
+
+
+class TrainingRecord(Answer):
+    """One labelled task."""
+
+    task_id: TaskId
+    size: float
+    compute_intensity: float
+    memory_required: float
+    optimal_gpu_fraction: float
+    optimal_time: float
+    times: dict[str, float | None] = Field(description="Whole-task seconds per device.")
+
+
+class Cleared(Answer):
+    """How much history is gone."""
+
+    tasks: int
+    results: int
+    training: int
+    runs: int
