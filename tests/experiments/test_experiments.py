@@ -141,6 +141,7 @@ def test_ablation() -> None:
     assert {(each.a, each.b) for each in result.points[0].comparisons} == {
         ("rl_agent", "rl_agent_no_backlog"),
         ("rl_agent", "rl_agent_no_target"),
+        ("rl_agent", "rl_agent_gamma_0"),
         ("rl_agent", "rl_agent_myopic"),
         ("hybrid_ml", "hybrid_ml_no_queues"),
         ("hybrid_ml", "hybrid_ml_no_drift"),
@@ -150,9 +151,10 @@ def test_ablation() -> None:
 
 def test_the_variants_lack_what_they_should() -> None:
     experiment = Ablation(parameters={"rl_agent": {"hidden": 32}})
-    agent = experiment.create("rl_agent_myopic", 1)
+    agent = experiment.create("rl_agent_gamma_0", 1)
     assert isinstance(agent, DQNScheduler)
     assert (agent.gamma, agent.use_target, agent.hidden, agent.energy_weight) == (0.0, True, 32, 0.0)
+    assert experiment.create("rl_agent_myopic", 1).parameters()["count_waiting"] is False
     assert experiment.create("rl_agent_no_target", 1).parameters()["use_target"] is False
     assert experiment.create("rl_agent_no_backlog", 1).parameters()["use_backlog"] is False
     assert experiment.create("hybrid_ml_no_queues", 1).parameters()["use_queues"] is False

@@ -8,7 +8,7 @@ import torch
 
 from hybrid_scheduler.learning.acting import BAD, CLIP, evaluate, task_features
 from hybrid_scheduler.learning.dqn import BATCH, DeepQ
-from hybrid_scheduler.learning.memory import FRACTION, MEAN, TIME_WEIGHT, TRUST, Layout
+from hybrid_scheduler.learning.memory import COUNT_WAITING, FRACTION, MEAN, TIME_WEIGHT, TRUST, Layout
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, PENALTY, SPLIT
 from hybrid_scheduler.physics.device import ClusterSpec
@@ -93,6 +93,14 @@ def test_costs_by_hand(memory: FloatArray, devices: FloatArray) -> None:
     serial = Thought(memory, devices, facts)
     assert serial.response[1] == pytest.approx(0.5 + 0.5)
     assert serial.response[3] == pytest.approx(1.5 + 0.5)
+
+
+def test_without_waiting_only_the_execution_costs(memory: FloatArray, devices: FloatArray) -> None:
+    memory[COUNT_WAITING] = 0.0
+    facts = Physics().facts()
+    assert Thought(memory, devices, facts).response.tolist() == pytest.approx([1.0, *[0.525, 1.0] * 3])
+    facts[SPLIT] = 1.0
+    assert Thought(memory, devices, facts).response.tolist() == pytest.approx([1.0] * 7)
 
 
 def test_what_cannot_be_done_is_never_chosen(memory: FloatArray, devices: FloatArray) -> None:

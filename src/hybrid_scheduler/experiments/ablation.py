@@ -32,7 +32,8 @@ class Ablation(Racing):
     variants: ClassVar[Mapping[str, tuple[str, Mapping[str, object]]]] = {
         "rl_agent_no_backlog": ("rl_agent", {"use_backlog": False}),
         "rl_agent_no_target": ("rl_agent", {"use_target": False}),
-        "rl_agent_myopic": ("rl_agent", {"gamma": 0.0}),
+        "rl_agent_gamma_0": ("rl_agent", {"gamma": 0.0}),
+        "rl_agent_myopic": ("rl_agent", {"count_waiting": False}),
         "hybrid_ml_no_queues": ("hybrid_ml", {"use_queues": False}),
         "hybrid_ml_no_drift": ("hybrid_ml", {"drift": False}),
     }
@@ -44,6 +45,7 @@ class Ablation(Racing):
         "rl_agent",
         "rl_agent_no_backlog",
         "rl_agent_no_target",
+        "rl_agent_gamma_0",
         "rl_agent_myopic",
         "hybrid_ml",
         "hybrid_ml_no_queues",

@@ -12,7 +12,8 @@ from hybrid_scheduler.experiments.racing import PRESET, Racing, saved_model
 from hybrid_scheduler.experiments.result import PointResult
 from hybrid_scheduler.schedulers.base import Learner
 
-LOADS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5)
+LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5)
+"""Below 0.2 because the naive break so early; above 1 nobody can keep up."""
 TRAINED = ("rl_agent", "hybrid_ml", "static_forest")
 
 

@@ -12,6 +12,7 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.learning.memory import (
+    COUNT_WAITING,
     CPUS,
     EMBEDDING,
     ENERGY_WEIGHT,
@@ -192,6 +193,7 @@ def costs(
     out: FloatArray,
 ) -> None:
     """What every action costs at once, as far as the agent knows: response in seconds and energy in joules."""
+    counted = memory[COUNT_WAITING]
     for action in range(len(response)):
         parts = part_of(action, memory, devices, facts, ranked, seconds, completion, out)
         response[action], energy[action] = BAD, BAD
@@ -200,11 +202,11 @@ def costs(
         g = int(out[0, PART_DEVICE])
         if devices[g, KIND] == GPU and out[0, PART_SHARE] * task[TASK_MEMORY] > devices[g, MEMORY]:
             continue
-        end = devices[g, BACKLOG] + out[0, PART_EXPECTED]
+        end = counted * devices[g, BACKLOG] + out[0, PART_EXPECTED]
         joules = devices[g, WATTS] * out[0, PART_EXPECTED]
         if parts == 2:
             c = int(out[1, PART_DEVICE])
-            start = devices[c, BACKLOG]
+            start = counted * devices[c, BACKLOG]
             if facts[SPLIT] != 0.0:
                 start = max(start, end)
             end = max(end, start + out[1, PART_EXPECTED])

@@ -14,6 +14,7 @@ from hybrid_scheduler.learning.acting import BAD, evaluate, expected_log, raw_fe
 from hybrid_scheduler.learning.dqn import DeepQ
 from hybrid_scheduler.learning.flight import Flight
 from hybrid_scheduler.learning.memory import (
+    COUNT_WAITING,
     ENERGY_WEIGHT,
     FRACTION,
     HEADER,
@@ -59,6 +60,7 @@ class AgentOptions:
     training_epsilon: float
     use_backlog: bool
     use_target: bool
+    count_waiting: bool
     seed: int
 
 
@@ -83,7 +85,7 @@ class Agent:
         self.layout, self.options = layout, options
         self.memory = layout.empty()
         self.memory[FRACTION : FRACTION + len(options.fractions)] = options.fractions
-        self.memory[USE_BACKLOG] = float(options.use_backlog)
+        self._set_switches()
         self.deep = DeepQ(
             layout,
             self.memory,
@@ -208,9 +210,10 @@ class Agent:
         if slot is None or outcome.failed:
             return
         self.seen += 1
-        self.usual.average(outcome.response_time, outcome.energy)
+        time = outcome.response_time if self.options.count_waiting else outcome.actual_time
+        self.usual.average(time, outcome.energy)
         self._weigh()
-        paid = self.memory[TIME_WEIGHT] * outcome.response_time + self.memory[ENERGY_WEIGHT] * outcome.energy
+        paid = self.memory[TIME_WEIGHT] * time + self.memory[ENERGY_WEIGHT] * outcome.energy
         self.usual.reward += REWARD_RATE * (-float(paid) - self.usual.reward)
         raw, parts = self.flight.raw[slot], [p for p in outcome.parts if not p.lost]
         wholes = [(p.end - p.start) / (p.share * (self.stretch if len(parts) == 2 else 1.0)) for p in parts]
@@ -229,7 +232,7 @@ class Agent:
         if not unlike or self.surprise.settling:
             # One odd task does not make the odd ordinary; a new world does.
             self.surprise.learn_range(raw)
-        self.flight.finish(slot, outcome.response_time, outcome.energy)
+        self.flight.finish(slot, time, outcome.energy)
         self.flight.transitions(self.deep.transitions)
         self._step()
 
@@ -275,6 +278,11 @@ class Agent:
         self.memory[TIME_WEIGHT] = (1.0 - weight) / max(self.usual.response, 1e-12)
         self.memory[ENERGY_WEIGHT] = weight / max(self.usual.energy, 1e-12)
 
+    def _set_switches(self) -> None:
+        """Parts that ablations take out."""
+        self.memory[USE_BACKLOG] = float(self.options.use_backlog)
+        self.memory[COUNT_WAITING] = float(self.options.count_waiting)
+
     # --- training, saving, loading ----------------------------------------------------------------------------------
 
     def begin_training(self, tasks: int) -> None:
@@ -304,8 +312,8 @@ class Agent:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`. What was learned for another objective is set aside, all but the times."""
         bias, _, _ = self.layout.pieces(self.memory)
-        self.memory[:HEADER] = state["header"]
-        self.memory[USE_BACKLOG] = float(self.options.use_backlog)
+        self.memory[: len(state["header"])] = state["header"]
+        self._set_switches()
         bias[:] = state["bias"]
         self.usual.restore(state["usual"])
         self.surprise.restore(state["surprise"])

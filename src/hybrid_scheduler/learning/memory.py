@@ -31,7 +31,9 @@ MEAN: Final = 9
 FRACTION: Final = 15
 """The GPU fractions, ascending, at most `MAX_FRACTIONS`."""
 MAX_FRACTIONS: Final = 8
-HEADER: Final = FRACTION + MAX_FRACTIONS
+COUNT_WAITING: Final = FRACTION + MAX_FRACTIONS
+"""Whether the time an action costs includes the waiting before it; last, so that older files can be read."""
+HEADER: Final = COUNT_WAITING + 1
 
 TASK_FEATURES: Final = 3
 EMBEDDING: Final = 4
@@ -80,7 +82,7 @@ class Layout:
         count = sum(int(np.prod(s)) for s in (*self.time_shapes, *self.value_shapes))
         memory = np.zeros(HEADER + self.devices + count)
         memory[[CPUS, GPUS, FRACTIONS, HIDDEN]] = self.cpus, self.gpus, self.fractions, self.hidden
-        memory[[TIME_WEIGHT, SECOND, USE_BACKLOG]] = 1.0
+        memory[[TIME_WEIGHT, SECOND, USE_BACKLOG, COUNT_WAITING]] = 1.0
         memory[MEAN + TASK_FEATURES : MEAN + 2 * TASK_FEATURES] = 1.0
         return memory
 

@@ -222,7 +222,14 @@ HEADLINES = (
         "The backlog in its state is worth something to rl_agent", "ablation", _part("rl_agent", "rl_agent_no_backlog")
     ),
     Claim("A target network is worth something to rl_agent", "ablation", _part("rl_agent", "rl_agent_no_target")),
-    Claim("Looking ahead (γ above 0) is worth something to rl_agent", "ablation", _part("rl_agent", "rl_agent_myopic")),
+    Claim(
+        "Looking ahead (γ above 0) is worth something to rl_agent", "ablation", _part("rl_agent", "rl_agent_gamma_0")
+    ),
+    Claim(
+        "A reward that counts waiting, not execution alone, is worth something to rl_agent",
+        "ablation",
+        _part("rl_agent", "rl_agent_myopic"),
+    ),
     Claim(
         "The view of the queues is worth something to hybrid_ml", "ablation", _part("hybrid_ml", "hybrid_ml_no_queues")
     ),

@@ -33,13 +33,15 @@ class DQNScheduler(RaceLearner):
         energy_weight: 0 cares for time only, 1 for energy only.
         fractions: GPU shares to choose from; `(1.0,)` for plain devices.
         hidden: Units of each of the two hidden layers.
-        gamma: Discount per decision; 0 is myopic.
+        gamma: Discount per decision; 0 looks no further than the task at hand.
         learning_rate: Of the optimiser.
         epsilon: Share of exploring decisions once trained.
         training_epsilon: Share of exploring decisions when training starts; it falls to a tenth by half-time.
         learning: Whether it goes on learning.
         use_backlog: Whether the state shows the queues (for ablations).
         use_target: Whether a delayed target network is used (for ablations).
+        count_waiting: Whether the reward counts the time a task waits, as its user does, or its execution alone (for
+            ablations).
         log_dir: Folder for TensorBoard logs; none by default.
         seed: Of weights, sampling and exploration.
     """
@@ -58,6 +60,7 @@ class DQNScheduler(RaceLearner):
         learning: bool = True,
         use_backlog: bool = True,
         use_target: bool = True,
+        count_waiting: bool = True,
         log_dir: str | None = None,
         seed: int = 0,
     ) -> None:
@@ -75,7 +78,7 @@ class DQNScheduler(RaceLearner):
         self.epsilon = _within("epsilon", epsilon, 0.0, 1.0)
         self.training_epsilon = _within("training_epsilon", training_epsilon, 0.0, 1.0)
         self.learning = learning
-        self.use_backlog, self.use_target = use_backlog, use_target
+        self.use_backlog, self.use_target, self.count_waiting = use_backlog, use_target, count_waiting
         self.log_dir = log_dir
         self.seed = seed
         self._agent: Agent | None = None
@@ -203,6 +206,7 @@ class DQNScheduler(RaceLearner):
             self.training_epsilon,
             self.use_backlog,
             self.use_target,
+            self.count_waiting,
             self.seed,
         )
         return Agent(Layout(cpus, gpus, len(self.fractions), self.hidden), options)
