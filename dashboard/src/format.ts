@@ -88,6 +88,12 @@ export function formatPercent(value: Maybe, digits = 0): string {
   return missing(value) ? NOTHING : `${(value * 100).toFixed(digits)} %`;
 }
 
+/** Two digits, a true minus, and no minus before nothing. */
+export function formatSigned(value: number): string {
+  const text = value.toFixed(2);
+  return text === "-0.00" ? "0.00" : text.replace("-", "−");
+}
+
 export function formatClock(milliseconds: number): string {
   return new Date(milliseconds).toLocaleTimeString("en-GB");
 }

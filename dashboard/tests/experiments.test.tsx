@@ -2,7 +2,7 @@ import { act, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runFileAddress } from "../src/api/client";
 import type { ExperimentJob } from "../src/api/types";
-import { countOf } from "../src/pages/experiment-form";
+import { countOf, shortest } from "../src/pages/experiment-form";
 import { progressText } from "../src/pages/experiment-job";
 import ExperimentsPage from "../src/pages/experiments";
 import { sortedFiles } from "../src/pages/run-files";
@@ -35,6 +35,11 @@ function service(first: ExperimentJob[] = []) {
   });
   return state;
 }
+
+it("begins with the experiment that asks for the fewest tasks", () => {
+  expect(shortest([...AVAILABLE].reverse())).toBe("mixed");
+  expect(shortest([])).toBe("");
+});
 
 const settle = () => act(async () => vi.advanceTimersByTimeAsync(1_100));
 

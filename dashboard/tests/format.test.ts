@@ -9,6 +9,7 @@ import {
   formatNumber,
   formatPercent,
   formatSeconds,
+  formatSigned,
   formatTimeLeft,
   placementLabel,
 } from "../src/format";
@@ -41,6 +42,7 @@ it("writes energy, money and shares", () => {
   expect([0.5, 22.5, 4500].map(formatJoules)).toEqual(["500 mJ", "22.5 J", "4.50 kJ"]);
   expect([0, 0.000045, 0.0045, 1.5].map(formatDollars)).toEqual(["$0", "45.0 µ$", "4.50 m$", "$1.5"]);
   expect(formatPercent(0.123, 1)).toBe("12.3 %");
+  expect([-0.004, -0.5, 0.25].map(formatSigned)).toEqual(["0.00", "−0.50", "0.25"]);
 });
 it("shows a dash where there is no value", () => {
   for (const format of [formatSeconds, formatJoules, formatDollars, formatNumber, formatPercent]) {

@@ -11,6 +11,12 @@ export function countOf(text: string): number | null {
   return Number.isFinite(Number(trimmed)) ? Number(trimmed) : (trimmed as unknown as number);
 }
 
+/** The one to begin with: whose own defaults ask for the fewest tasks. */
+export function shortest(available: ExperimentInfo[]): string {
+  const work = (each: ExperimentInfo) => each.default_seeds * each.default_tasks;
+  return available.toSorted((a, b) => work(a) - work(b))[0]?.name ?? "";
+}
+
 interface ExperimentFormProps {
   available: ExperimentInfo[];
   /** One experiment at a time: the service would refuse a second. */
@@ -19,7 +25,7 @@ interface ExperimentFormProps {
 }
 
 export function ExperimentForm({ available, running, onStarted }: ExperimentFormProps) {
-  const [name, setName] = useState(available[0]?.name ?? "");
+  const [name, setName] = useState(() => shortest(available));
   const [seeds, setSeeds] = useState("");
   const [tasks, setTasks] = useState("");
   const [busy, setBusy] = useState(false);

@@ -4,6 +4,7 @@ import { correlations, VARIABLES } from "../analysis/correlation";
 import { schedulersIn } from "../analysis/wins";
 import type { ComparativeItem } from "../api/types";
 import { usePanelData } from "../charts/panel-data";
+import { formatSigned } from "../format";
 import { useCatalogue } from "../live/catalogue";
 import { useRecent } from "../live/recent";
 import { Empty } from "../ui/empty";
@@ -70,7 +71,7 @@ const Matrix = memo(function Matrix({ items, scheduler }: { items: ComparativeIt
                     data-testid="correlation"
                     data-value={value ?? ""}
                   >
-                    {value === null ? "·" : value.toFixed(2).replace("-", "−")}
+                    {value === null ? "·" : formatSigned(value)}
                   </td>
                 );
               })}
