@@ -16,12 +16,12 @@ RUN python -m venv /opt/hms
 ENV PATH=/opt/hms/bin:$PATH
 RUN pip install --index-url https://download.pytorch.org/whl/cpu torch==2.13.0
 WORKDIR /build
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src/ src/
 COPY --from=dashboard /src/hybrid_scheduler/server/static/ src/hybrid_scheduler/server/static/
 # This project itself, from the folder: there is no version to pin.
 # hadolint ignore=DL3013
-RUN pip install '.[learning,server,report]'
+RUN pip install .
 # Layers keep whole seconds only. Compiled code is looked up by the times of its sources, so these must survive the trip.
 RUN find /opt/hms/lib -name '*.py' -exec touch --date=@1750000000 {} + \
     && python -m compileall -q /opt/hms/lib

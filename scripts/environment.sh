@@ -5,7 +5,7 @@
 root=$(CDPATH='' cd -- "${BASH_SOURCE[0]%/*}/.." && pwd -P)
 venv=$root/.venv
 stamp=$venv/installed
-extras=dev,learning,report,server
+extras=dev
 
 say() { printf '%s\n' "$*" >&2; }
 

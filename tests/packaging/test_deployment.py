@@ -94,7 +94,7 @@ def test_image_copies_what_is_there(dockerfile: str) -> None:
         for source in line.split()[:-1]:
             assert (ROOT / source).exists(), source
     allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")]
-    assert {"pyproject.toml", "README.md", "LICENSE", "src", "dashboard"} == set(allowed)
+    assert {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src", "dashboard"} == set(allowed)
 
 
 def test_variables_are_settings(compose: dict[str, Any], unit: RawConfigParser, dockerfile: str) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -43,9 +45,9 @@ def _run(*command: str, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
-def _build(source: Path, folder: Path, *targets: str) -> None:
+def _build(source: Path, folder: Path, *targets: str, **environment: str) -> None:
     wanted = [word for target in targets for word in ("--target", target)]
-    _run(sys.executable, "-m", "hatchling", "build", "--directory", str(folder), *wanted, cwd=source)
+    _run(sys.executable, "-m", "hatchling", "build", "--directory", str(folder), *wanted, cwd=source, **environment)
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +97,40 @@ def test_wheel_has_the_dashboard_when_it_is_built(wheel: Path) -> None:
         if file.is_file()
     }
     assert there - _names(wheel) == set(), "pyproject.toml must name the built dashboard among hatch's artifacts"
+
+
+def test_building_makes_a_dashboard_that_is_absent(tmp_path: Path) -> None:
+    """With an `npm` that only says what it was asked: the real build takes a minute, and the gate begins with it."""
+    source, tools = tmp_path / "source", tmp_path / "tools"
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, _made(source) / name)
+    (_made(source / "src" / "hybrid_scheduler") / "__init__.py").touch()
+    (_made(source / "dashboard") / "package.json").write_text("{}")
+    npm = _made(tools) / "npm"
+    npm.write_text(
+        '#!/bin/sh\nfolder=../src/hybrid_scheduler/server/static\nmkdir -p $folder && echo "$@" >>$folder/index.html\n'
+    )
+    npm.chmod(0o755)
+    where = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    for _ in range(2):  # the second one finds it built
+        _build(source, tmp_path / "dist", "wheel", **where)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        asked = archive.read("hybrid_scheduler/server/static/index.html").decode()
+    assert asked.splitlines() == ["ci --no-audit --no-fund", "run build"]
+
+
+def test_a_plain_installation_has_every_part_but_the_heavy_ones() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    parts = {need for extra in ("learning", "server", "report") for need in extras[extra]}
+    assert parts <= set(project["dependencies"])
+    assert not set(extras["bounds"] + extras["xgboost"]) & set(project["dependencies"])
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def test_sdist_has_the_sources_and_no_ballast(sdist: Path) -> None:
