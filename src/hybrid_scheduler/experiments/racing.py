@@ -14,6 +14,7 @@ from hybrid_scheduler.metrics.overloaded import Overloaded
 from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.physics.bounds import LowerBound
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.schedulers.base import Learner, Scheduler
@@ -111,24 +112,29 @@ class Racing(Experiment):
         )
         result = comparison.run(keep=outcomes.__setitem__)
         counted = {name: each.select(np.arange(len(each)) >= warmup) for name, each in outcomes.items()}
-        figures = {name: numbers(each) for name, each in counted.items()}
+        figures = race_figures(counted, None if isolated else result.lower_bound)
         for name, whole in outcomes.items():
             # A queue that has grown since the first task must be looked at from the first task on.
             figures[name]["overloaded"] = float(_overloaded(whole))
         for name, each in result.schedulers.items():
             figures[name] |= {key: float(count) for key, count in each.learning.items()}
-        if result.lower_bound is not None and not isolated:
-            bound = result.lower_bound
-            figures[BOUND] = {"makespan": bound.makespan, "avg_response": bound.avg_response}
-        _relate(figures)
         return Record(
             unit.seed,
             figures,
-            {"learning": {name: _blocks(each) for name, each in outcomes.items()}},
-            _samples(counted, tasks) if samples else {},
+            learning_curves(outcomes),
+            race_samples(counted, tasks) if samples else {},
             {name: {"decision_us": each.decision_us} for name, each in result.schedulers.items()},
             unit.point,
         )
+
+
+def race_figures(outcomes: Mapping[str, OutcomeBatch], bound: LowerBound | None) -> dict[str, dict[str, float]]:
+    """The figures of everybody who raced, those that relate them to each other, and the bound."""
+    figures = {name: numbers(each) for name, each in outcomes.items()}
+    if bound is not None:
+        figures[BOUND] = {"makespan": bound.makespan, "avg_response": bound.avg_response}
+    _relate(figures)
+    return figures
 
 
 def numbers(outcomes: OutcomeBatch) -> dict[str, float]:
@@ -174,6 +180,11 @@ def _overloaded(outcomes: OutcomeBatch) -> bool:
     return metric.get()
 
 
+def learning_curves(outcomes: Mapping[str, OutcomeBatch]) -> dict[str, dict[str, FloatArray]]:
+    """How everybody's response time went."""
+    return {"learning": {name: _blocks(each) for name, each in outcomes.items()}}
+
+
 def _blocks(outcomes: OutcomeBatch) -> FloatArray:
     """Mean response of each of `BLOCKS` equal shares of the tasks, in order of arrival (fewer when tasks are few)."""
     response = np.where(outcomes.failed, np.nan, outcomes.response_time)
@@ -181,7 +192,7 @@ def _blocks(outcomes: OutcomeBatch) -> FloatArray:
     return np.array([np.nan if np.isnan(block).all() else float(np.nanmean(block)) for block in blocks])
 
 
-def _samples(outcomes: Mapping[str, OutcomeBatch], tasks: TaskBatch) -> dict[str, dict[str, FloatArray]]:
+def race_samples(outcomes: Mapping[str, OutcomeBatch], tasks: TaskBatch) -> dict[str, dict[str, FloatArray]]:
     """What distributions are drawn from."""
     found: dict[str, dict[str, FloatArray]] = {"response": {}, "gpu_fraction": {}, "allocation": {}}
     for name, each in outcomes.items():
