@@ -55,11 +55,6 @@ def test_a_finished_run_and_its_report_by_number(hms: Hms) -> None:
     report = hms("report", 1)
     assert (report.code, report.err) == (0, "")
     assert Path("here/report.pdf").read_bytes().startswith(b"%PDF")
-    assert hms("compare", "--tasks", 5, "--store").code == 0
-    for number, says in ((2, "run 2 is of kind 'compare'"), (3, "no stored run 3")):
-        bad = hms("report", number)
-        assert (bad.code, bad.out) == (2, "")
-        assert says in bad.err
 
 
 @pytest.mark.parametrize(

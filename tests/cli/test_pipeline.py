@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 from cli_answer import Hms
@@ -22,11 +23,16 @@ def test_every_phase_leaves_its_artefact(hms: Hms) -> None:
         "models/rl_agent.pth",
     ):
         assert Path(name).stat().st_size > 0, name
-    assert {path.stem for path in Path("data/results/plots").glob("*.png")} >= {"avg_response", "makespan", "cost"}
+    plots = Path("data/results/plots")
+    assert {path.stem for path in plots.glob("*.png")} >= {"makespan_comparison", "latency_cdf", "workload"}
+    assert (plots / "report.pdf").read_bytes().startswith(b"%PDF")
+    told = json.loads((plots / "result.json").read_text())
     with Path("data/results/scheduling_results.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 60 * 6
     race = document["race"]["schedulers"]
+    assert told["lower_bound"]["makespan"]["mean"] == document["race"]["lower_bound"]["makespan"]
     for name in race:
+        assert told["schedulers"][name]["makespan"]["mean"] == race[name]["makespan"]
         mine = [float(row["response_time"]) for row in rows if row["scheduler_name"] == name]
         assert abs(sum(mine) / 60 - race[name]["avg_response"]) < 1e-9

@@ -12,7 +12,7 @@ from hybrid_scheduler.cli.kept_run import store_room, store_url
 from hybrid_scheduler.cli.output import note
 from hybrid_scheduler.experiments.base import Experiment
 from hybrid_scheduler.experiments.result import ExperimentResult
-from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
+from hybrid_scheduler.model.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from hybrid_scheduler.store import RunRow
@@ -68,25 +68,6 @@ def kept_experiment(
     kept.end("finished")
 
 
-def experiment_folder(run_id: int) -> Path:
-    """The folder of a stored experiment.
-
-    Raises:
-        InvalidInputError: There is no such run, or it is no experiment.
-    """
-    found = asyncio.run(_find(run_id))
-    if found is None:
-        raise InvalidInputError(
-            f"there is no stored run {run_id}; give the number of an experiment in the store, or the folder of one"
-        )
-    folder = found.configuration.get("folder")
-    if found.kind != "experiment" or not isinstance(folder, str):
-        raise InvalidInputError(
-            f"run {run_id} is of kind {found.kind!r}, but only experiments have reports; run one with 'hms experiment'"
-        )
-    return Path(folder)
-
-
 def _begun(experiment: Experiment, seeds: Sequence[int], folder: Path) -> KeptExperiment:
     url = store_url()
     try:
@@ -116,9 +97,3 @@ async def _begin(url: str, experiment: Experiment, seeds: Sequence[int], folder:
 async def _end(run_id: int, status: str, summary: dict[str, Any] | None) -> None:
     async with await store_room().open_store(store_url()) as store:
         await store.end_run(run_id, status, summary)
-
-
-async def _find(run_id: int) -> RunRow | None:
-    async with await store_room().open_store(store_url()) as store:
-        found: RunRow | None = await store.run(run_id)
-        return found

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hybrid_scheduler.cli import options
 from hybrid_scheduler.schedulers.the_six import THE_SIX
-
-if TYPE_CHECKING:
-    from hybrid_scheduler.engine.compare import ComparisonResult
-    from hybrid_scheduler.training.artefacts import Artefacts
 
 TrainTasks = Annotated[
     int, typer.Option(parser=options.whole(200, 10**7), metavar="N", help="Tasks the learners are trained on.")
@@ -44,9 +40,11 @@ def pipeline(
     from hybrid_scheduler.cli.results import show
     from hybrid_scheduler.cli.stream import StreamOptions, synthetic_stream
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.engine.compare import Comparison
+    from hybrid_scheduler.engine.compare import Comparison, node_facts
     from hybrid_scheduler.hardware import HardwareProfiler
     from hybrid_scheduler.model.outcome import OutcomeBatch
+    from hybrid_scheduler.reports.race import OneRace, race_run
+    from hybrid_scheduler.reports.report import write_report
     from hybrid_scheduler.schedulers.base import Learner
     from hybrid_scheduler.training.artefacts import Artefacts, write_results
     from hybrid_scheduler.training.learners import train_models
@@ -91,7 +89,17 @@ def pipeline(
         result = comparison.run(progress, outcomes.__setitem__)
     say("5/5 report")
     write_results(files.results, outcomes)
-    _draw(result, files)
+    race = OneRace(
+        "The pipeline's race",
+        f"{len(stream.tasks):,} tasks through {len(contestants)} schedulers, the learners trained beforehand.",
+        run_seed,
+        stream.tasks,
+        outcomes,
+        node_facts(node, physics),
+        result.lower_bound,
+        {**stream.source, "training_tasks": train_tasks},
+    )
+    report = write_report(race_run(race, files.plots))
     if json is not None:
         write_json(json, {"profile": found.to_json(), "models": models, "race": result.to_json()})
     if not quiet:
@@ -103,25 +111,6 @@ def pipeline(
             files.hybrid,
             files.agent,
             files.results,
-            files.plots,
+            *report,
         ):
             say(f"wrote {path}")
-
-
-def _draw(result: ComparisonResult, files: Artefacts) -> None:
-    """Bars of the figures people ask for first."""
-    from hybrid_scheduler.experiments.statistics import estimate
-    from hybrid_scheduler.reports.plots.bars import bars
-    from hybrid_scheduler.reports.plots.style import save
-
-    files.plots.mkdir(parents=True, exist_ok=True)
-    wanted = {
-        "avg_response": ("Mean response time", "s"),
-        "makespan": ("Makespan", "s"),
-        "energy": ("Energy", "J"),
-        "cost": ("Cost", "$"),
-    }
-    for metric, (title, unit) in wanted.items():
-        figures = {name: each.metrics[metric] for name, each in result.schedulers.items()}
-        known = {name: estimate([value]) for name, value in figures.items() if isinstance(value, float)}
-        save(bars(title, unit, known), files.plots / f"{metric}.png")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.reports.run_folder import Run
 
 RunFolder = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="Folder of a finished experiment, e.g. data/results/mixed, or its number in the store.",
+        help="Folder of a finished experiment, e.g. data/results/mixed, or the number of a stored run of any kind.",
         show_default=False,
     ),
 ]
@@ -26,18 +29,19 @@ ColourBlind = Annotated[
 def report(run: RunFolder, out: Out = None, colour_blind: ColourBlind = False) -> None:
     """Draw the plots of a run and write its report as PDF and as one web page."""
     from hybrid_scheduler.reports.report import write_report
-    from hybrid_scheduler.reports.run_folder import open_run
     from hybrid_scheduler.schedulers.colours import colour_blind_safe, colour_of
 
-    for path in write_report(open_run(_folder(run)), out, colour_blind_safe if colour_blind else colour_of):
+    for path in write_report(_opened(run, out), out, colour_blind_safe if colour_blind else colour_of):
         typer.echo(f"wrote {path}")
 
 
-def _folder(run: str) -> Path:
-    """The folder itself, or that of a stored run."""
+def _opened(run: str, out: Path | None) -> Run:
+    """The run of a folder, or a stored one."""
+    from hybrid_scheduler.reports.run_folder import open_run
+
     folder = Path(run)
     if folder.exists() or not (run.isascii() and run.isdecimal()):
-        return folder
-    from hybrid_scheduler.cli.kept_experiment import experiment_folder  # the store's libraries are slow to load
+        return open_run(folder)
+    from hybrid_scheduler.cli.stored_run import open_stored  # the store's libraries are slow to load
 
-    return experiment_folder(int(run))
+    return open_stored(int(run), out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -58,6 +59,16 @@ class Plot:
     each_point: bool = False
 
 
+SEEDS = re.compile(
+    r"(,? with 95 % (intervals|bands)|, all seeds( together)?| of all seeds|, first seed)(?=[.;,])"
+    r"|(?<=the )first seed's "
+)
+"""What a caption says only when there are several seeds."""
+
+BOUND = "; the dashed line is what no scheduler can beat"
+"""The end of a caption, where there is such a line."""
+
+
 def draw(run: Run, folder: Path, names: Iterable[str] | None = None, palette: Palette = colour_of) -> list[Picture]:
     """Draw the plots of a run (those its experiment asks for, or these) as PNG files.
 
@@ -75,7 +86,9 @@ def draw(run: Run, folder: Path, names: Iterable[str] | None = None, palette: Pa
             if figure is not None:
                 several = plot.each_point and point.value is not None
                 suffix = f"_{point.value}" if several else ""
-                caption = f"{run.parameter} {point.value}: {plot.caption}" if several else plot.caption
+                said = plot.caption if len(run.seeds) > 1 else SEEDS.sub("", plot.caption)
+                said = said if "lower_bound" in point.estimates else said.replace(BOUND, "")
+                caption = f"{run.parameter} {point.value}: {said}" if several else said
                 path = save(figure, folder / f"{name}{suffix}.png")
                 drawn.append(Picture(name + suffix, path, caption[0].upper() + caption[1:]))
     return drawn
@@ -180,11 +193,11 @@ def _values(run: Run) -> list[float]:
 PLOTS: dict[str, Plot] = {
     "makespan_comparison": Plot(
         partial(_bars, bars.makespan_comparison, "makespan", True),
-        "Makespan with 95 % intervals; the dashed line is what no scheduler can beat.",
+        f"Makespan with 95 % intervals{BOUND}.",
     ),
     "response_comparison": Plot(
         partial(_bars, bars.response_comparison, "avg_response", True),
-        "Mean response time with 95 % intervals; the dashed line is what no scheduler can beat.",
+        f"Mean response time with 95 % intervals{BOUND}.",
     ),
     "ablation": Plot(
         partial(_bars, bars.response_comparison, "avg_response", False),

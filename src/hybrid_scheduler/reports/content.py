@@ -13,6 +13,7 @@ from hybrid_scheduler.reports.plots.style import short
 from hybrid_scheduler.reports.run_folder import Run, RunPoint
 from hybrid_scheduler.reports.words import bigger_is_better, ends, metric_words, summary, unit_of, with_interval
 
+ONE_RACE = "One race gives no intervals, so nothing here says whether a difference would be there in another one."
 LETTERS = 132
 """Letters of a row that fit on a page; a wider table is split."""
 
@@ -66,11 +67,10 @@ class Report:
 def build(run: Run, pictures: Sequence[Picture]) -> Report:
     """The report of a run, with these pictures."""
     document = run.document
-    count = f"{len(run.seeds)} seed{'' if len(run.seeds) == 1 else 's'}"
-    facts = f"{count}, {run.tasks:,} tasks each · hybrid-ml-scheduler {document['version']}"
-    figures = Section(
-        "Figures", [f"Means over the seeds. Intervals in brackets: {document['intervals']}."], _figures(run)
-    )
+    count = f"{len(run.seeds)} seed{'' if len(run.seeds) == 1 else 's'}, {run.tasks:,} tasks each"
+    facts = f"{f'{run.tasks:,} tasks' if run.is_race else count} · hybrid-ml-scheduler {document['version']}"
+    means = f"Means over the seeds. Intervals in brackets: {document['intervals']}."
+    figures = Section("Figures", [ONE_RACE if run.is_race else means], _figures(run))
     compared = Section(
         "Comparisons",
         [
@@ -83,11 +83,11 @@ def build(run: Run, pictures: Sequence[Picture]) -> Report:
         "Plots", ["No plots: the arrays they are drawn from are gone."] if not pictures else (), (), pictures
     )
     return Report(
-        f"Experiment “{run.name}”",
+        document.get("title", f"Experiment “{run.name}”"),
         str(document["question"]),
         facts,
         summary(run),
-        [figures, drawn, compared, _method(run), _configuration(run), _machine(run)],
+        [figures, drawn, *(() if run.is_race else (compared,)), _method(run), _configuration(run), _machine(run)],
     )
 
 
@@ -173,12 +173,20 @@ def _probability(p: float | None) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
+MODEL = "Every scheduler gets its own copy of the same simulated node and sees the same tasks."
+METRICS = (
+    "Response time is finish less arrival, makespan the last finish less the first arrival, energy and cost those of "
+    "the devices' busy time."
+)
+BOUND = "The lower bound holds for every possible schedule of the same tasks."
+
+
 def _method(run: Run) -> Section:
     document = run.document
+    if run.is_race:
+        return Section("Method", [MODEL, METRICS, *([BOUND] if "lower_bound" in run.points[0].estimates else [])])
     paragraphs = [
-        "Every scheduler gets its own copy of the same simulated node and sees the same tasks; seeds differ in tasks "
-        "and noise. Response time is finish less arrival, makespan the last finish less the first arrival, energy and "
-        "cost those of the devices' busy time. The lower bound holds for every possible schedule of the same tasks.",
+        f"{MODEL} Seeds differ in tasks and noise. {METRICS} {BOUND}",
         f"How learners start: {document.get('start', 'no data')}.",
         f"Intervals: {document['intervals']}. With few seeds a bootstrap interval is narrower than it should be, "
         "which is why a verdict needs the corrected test as well.",
@@ -206,7 +214,8 @@ def command(run: Run) -> str:
 def _configuration(run: Run) -> Section:
     configuration = run.document["configuration"]
     physics, devices = configuration["cluster"]["physics"], configuration["cluster"]["devices"]
-    rows = [["command", command(run)]]
+    rows = [] if run.is_race else [["command", command(run)]]
+    rows += [[key.replace("_", " "), _plain(value)] for key, value in configuration.get("settings", {}).items()]
     rows += [[f"parameters of {name}", _plain(chosen)] for name, chosen in configuration["parameters"].items()]
     rows += [[f"variant {name}", _plain(of)] for name, of in run.document.get("variants", {}).items()]
     rows += [[key.replace("_", " "), _plain(value)] for key, value in physics.items()]
@@ -229,8 +238,11 @@ def _machine(run: Run) -> Section:
     machine = run.document["machine"]
     rows = [[key.replace("_", " "), _plain(value)] for key, value in machine.items() if key != "libraries"]
     rows += [[name, str(found)] for name, found in machine["libraries"].items()]
-    rows.append(["seconds of all parts together", short(float(run.document["work_seconds"]))])
-    return Section("Machine", (), [Table("", ["what", "value"], rows, (0, 1))])
+    if not run.is_race:
+        rows.append(["seconds of all parts together", short(float(run.document["work_seconds"]))])
+    return Section(
+        "Machine of this report" if run.is_race else "Machine", (), [Table("", ["what", "value"], rows, (0, 1))]
+    )
 
 
 def _plain(value: Any) -> str:

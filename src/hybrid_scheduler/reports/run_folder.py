@@ -32,6 +32,8 @@ NEEDED = {
     "machine",
     "work_seconds",
 }
+RACE = "race"
+"""What stands for the name of the experiment where there was none, but one race."""
 POINT_NEEDED = ("schedulers", "comparisons", "significance")
 """What a report needs of a document, and of each of its points."""
 
@@ -112,6 +114,11 @@ class Run:
     def name(self) -> str:
         """The experiment."""
         return str(self.document["experiment"])
+
+    @property
+    def is_race(self) -> bool:
+        """Whether it is one race (`reports.race`), with neither seeds nor comparisons."""
+        return self.name == RACE
 
     @property
     def parameter(self) -> str | None:

@@ -69,7 +69,7 @@ def summary(run: Run) -> list[str]:
     point, sentences = run.points[0], []
     for metric in run.document["compared"]:
         sentences += [_lowest(point, metric), *_verdicts(point, metric)]
-    return [*sentences, *_bounds(point), *_forest(point), *_findings(run)]
+    return [*sentences, *_overloaded(run), *_bounds(point), *_forest(point), *_findings(run)]
 
 
 def _lowest(point: RunPoint, metric: str) -> str:
@@ -136,6 +136,13 @@ def _at(run: Run, values: list[str]) -> str:
 
 def _name(run: Run) -> str:
     return (run.parameter or "").replace("_", " ")
+
+
+def _overloaded(run: Run) -> Iterator[str]:
+    """Who could not keep up, in one race; over several seeds it is a figure."""
+    if run.is_race:
+        late = [name for name, each in run.points[0].figures("overloaded").items() if each.mean > 0]
+        yield f"Overloaded, with queues that grew until the end: {listed(late) if late else 'nobody'}."
 
 
 def _bounds(point: RunPoint) -> Iterator[str]:
