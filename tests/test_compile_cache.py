@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import hybrid_scheduler
+from hybrid_scheduler.compile_cache import is_empty
 
 PROBE = "import os, hybrid_scheduler; print(os.environ['NUMBA_CACHE_DIR'])"
 
@@ -39,3 +42,11 @@ def test_every_state_of_the_sources_has_its_own_folder(tmp_path: Path) -> None:
 def test_a_folder_the_user_chose_is_left_alone(tmp_path: Path) -> None:
     home = Path(hybrid_scheduler.__file__).parents[1]
     assert folder_chosen_by(home, NUMBA_CACHE_DIR=str(tmp_path)) == str(tmp_path)
+
+
+def test_it_is_known_whether_anything_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert is_empty()
+    (tmp_path / "cluster_123").mkdir()
+    (tmp_path / "cluster_123" / "loop.run-1.py311.nbi").touch()
+    assert not is_empty()

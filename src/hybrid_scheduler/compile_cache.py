@@ -39,6 +39,11 @@ def choose_folder() -> None:
         sys.modules["numba"].config.CACHE_DIR = str(folder)  # it has read the environment already
 
 
+def is_empty() -> bool:
+    """Whether nothing has been compiled yet."""
+    return next(Path(os.environ[VARIABLE]).rglob("*.nbi"), None) is None
+
+
 def _remove_older(home: Path) -> None:
     from contextlib import suppress
     from shutil import rmtree

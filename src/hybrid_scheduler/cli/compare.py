@@ -100,6 +100,9 @@ def compare(
     Every scheduler gets its own copy of the simulated node and sees the same tasks. Beside the results stands a lower
     bound, what no scheduler could beat.
     """
+    from hybrid_scheduler.cli.output import note_first_use
+
+    note_first_use()
     from hybrid_scheduler.cli.learners import Start, prepare
     from hybrid_scheduler.cli.node import choose_cluster, choose_cost
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json

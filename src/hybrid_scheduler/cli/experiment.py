@@ -103,6 +103,9 @@ def experiment(
     """
     if end_with_input:
         Thread(target=_stop_with_input, daemon=True).start()
+    from hybrid_scheduler.cli.output import note_first_use
+
+    note_first_use()
     from hybrid_scheduler.cli.kept_experiment import kept_experiment
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, write_json
     from hybrid_scheduler.config import load_config

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from hybrid_scheduler.compile_cache import is_empty
 from hybrid_scheduler.model.errors import InvalidInputError
 
 STANDARD_OUTPUT = "-"
@@ -19,6 +20,12 @@ STANDARD_OUTPUT = "-"
 def note(message: str) -> None:
     """Say something that is not the result."""
     typer.echo(f"note: {message}", err=True)
+
+
+def note_first_use() -> None:
+    """Say why nothing seems to happen the first time. To be called before the simulator is imported."""
+    if is_empty():
+        note("the simulator is compiled now, once; that takes about a minute")
 
 
 def check_writable(target: str | None) -> None:

@@ -34,6 +34,9 @@ def pipeline(
 
     The training tasks have another seed than those of the race.
     """
+    from hybrid_scheduler.cli.output import note_first_use
+
+    note_first_use()
     from hybrid_scheduler.cli.learners import TRAINING_SEED
     from hybrid_scheduler.cli.node import choose_cluster, choose_cost
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json

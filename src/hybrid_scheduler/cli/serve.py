@@ -52,6 +52,9 @@ def serve(
     The race starts by itself; SQLite in data/ keeps its history. PostgreSQL, Redis, a token and more are set by
     environment variables or a file .env (docs/service.md).
     """
+    from hybrid_scheduler.cli.output import note_first_use
+
+    note_first_use()
     from hybrid_scheduler.config import load_config
     from hybrid_scheduler.config.service import load_service_settings
     from hybrid_scheduler.model.errors import MissingExtraError

@@ -49,6 +49,9 @@ def train(
 
     10 000 tasks are a good start for a preset; more make better learners.
     """
+    from hybrid_scheduler.cli.output import note_first_use
+
+    note_first_use()
     from hybrid_scheduler.cli.node import choose_cluster, choose_cost
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, progress_bar, write_json
     from hybrid_scheduler.cli.recorded import recorded_stream
