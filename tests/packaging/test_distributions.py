@@ -7,8 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
+import venv
 import zipfile
 from pathlib import Path
 
@@ -152,19 +154,25 @@ def test_wheel_from_the_sdist_is_the_same(sdist: Path, wheel: Path, tmp_path: Pa
     assert _names(again) == _names(wheel)
 
 
-def test_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
-    """Installed by pip into a folder of its own; only its dependencies come from this environment."""
-    target = tmp_path / "installed"
-    pip = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check")
-    _run(sys.executable, *pip, "--target", str(target), str(wheel), cwd=tmp_path)
-    # The folder is searched first, so that the wheel counts and not the checkout.
-    where = {"PYTHONPATH": str(target)}
-    home = _run(sys.executable, "-c", "import hybrid_scheduler as h; print(h.__file__)", cwd=tmp_path, **where)
-    assert home.startswith(str(target))
-    hms = str(target / "bin" / "hms")
-    assert _run(hms, "--version", cwd=tmp_path, **where).strip() == f"hms {__version__}"
-    listed = json.loads(_run(hms, "schedulers", "--json", "-", cwd=tmp_path, **where))
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_what_is_installed_into_an_empty_environment_works(kind: str, built: Path, tmp_path: Path) -> None:
+    """Nothing but this package is installed there; its dependencies are looked up in the environment of the tests."""
+    (package,) = built.glob("*.whl" if kind == "wheel" else "*.tar.gz")
+    home = tmp_path / "empty"
+    venv.create(home, symlinks=True)
+    python = str(home / "bin" / "python")
+    own = _run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip()
+    assert list(Path(own).iterdir()) == []
+    Path(own, "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    # An editable installation of the checkout there is found later than what is installed here.
+    options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--no-compile", "--ignore-installed")
+    _run(sys.executable, "-m", "pip", "--python", python, "install", *options, str(package), cwd=tmp_path)
+    where = _run(python, "-c", "import hybrid_scheduler as h; print(h.__file__)", cwd=tmp_path)
+    assert where.startswith(own)
+    hms = str(home / "bin" / "hms")
+    assert _run(hms, "--version", cwd=tmp_path).strip() == f"hms {__version__}"
+    listed = json.loads(_run(hms, "schedulers", "--json", "-", cwd=tmp_path))
     assert list(listed["schedulers"]) == scheduler_names()
-    generated = _run(hms, "generate", "--tasks", "5", "--rate", "1", "--out", "tasks.csv", cwd=tmp_path, **where)
-    assert "tasks.csv" in generated
+    assert "tasks.csv" in _run(hms, "generate", "--tasks", "5", "--rate", "1", "--out", "tasks.csv", cwd=tmp_path)
     assert len((tmp_path / "tasks.csv").read_text().splitlines()) == 6
+    assert "made SQLite" in _run(hms, "db", "create", cwd=tmp_path)
