@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hybrid_scheduler.cli import options
 from hybrid_scheduler.schedulers.the_six import THE_SIX
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.engine.compare import ComparisonResult
+    from hybrid_scheduler.model.outcome import OutcomeBatch
+    from hybrid_scheduler.schedulers.base import Scheduler
+    from hybrid_scheduler.training.artefacts import Artefacts
 
 TrainTasks = Annotated[
     int, typer.Option(parser=options.whole(200, 10**7), metavar="N", help="Tasks the learners are trained on.")
@@ -43,13 +50,9 @@ def pipeline(
     from hybrid_scheduler.cli.results import show
     from hybrid_scheduler.cli.stream import StreamOptions, synthetic_stream
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.engine.compare import Comparison, node_facts
+    from hybrid_scheduler.engine.compare import Comparison
     from hybrid_scheduler.hardware import HardwareProfiler
-    from hybrid_scheduler.model.outcome import OutcomeBatch
-    from hybrid_scheduler.reports.race import OneRace, race_run
-    from hybrid_scheduler.reports.report import write_report
-    from hybrid_scheduler.schedulers.base import Learner
-    from hybrid_scheduler.training.artefacts import Artefacts, write_results
+    from hybrid_scheduler.training.artefacts import Artefacts
     from hybrid_scheduler.training.learners import train_models
     from hybrid_scheduler.workloads import write_csv
 
@@ -82,38 +85,50 @@ def pipeline(
         )
     say(f"4/5 race: {len(stream.tasks)} tasks")
     contestants = {name: settings.scheduler(name, run_seed) for name in THE_SIX}
-    for name, path in (("hybrid_ml", files.hybrid), ("rl_agent", files.agent)):
-        learner = contestants[name]
-        assert isinstance(learner, Learner)
-        learner.load_model(path)
+    _load_models(contestants, files)
     outcomes: dict[str, OutcomeBatch] = {}
     comparison = Comparison(stream.tasks, contestants, node, physics, run_seed, source=stream.source)
     with progress_bar(list(contestants), len(stream.tasks)) as progress:
         result = comparison.run(progress, outcomes.__setitem__)
     say("5/5 report")
-    write_results(files.results, outcomes)
-    race = OneRace(
-        "The pipeline's race",
-        f"{len(stream.tasks):,} tasks through {len(contestants)} schedulers, the learners trained beforehand.",
-        run_seed,
-        stream.tasks,
-        outcomes,
-        node_facts(node, physics),
-        result.lower_bound,
-        {**stream.source, "training_tasks": train_tasks},
-    )
-    report = write_report(race_run(race, files.plots))
+    report = _write_report(result, outcomes, files, train_tasks)
     if json is not None:
         write_json(json, {"profile": found.to_json(), "models": models, "race": result.to_json()})
     if not quiet:
         show(result)
-        for path in (
-            files.profile,
-            files.workload,
-            files.forest,
-            files.hybrid,
-            files.agent,
-            files.results,
-            *report,
-        ):
+        trained = (files.profile, files.workload, files.forest, files.hybrid, files.agent)
+        for path in (*trained, files.results, *report):
             say(f"wrote {path}")
+
+
+def _load_models(contestants: Mapping[str, Scheduler], files: Artefacts) -> None:
+    """Let the learners go on from what the training left."""
+    from hybrid_scheduler.schedulers.base import Learner
+
+    for name, path in (("hybrid_ml", files.hybrid), ("rl_agent", files.agent)):
+        learner = contestants[name]
+        assert isinstance(learner, Learner)
+        learner.load_model(path)
+
+
+def _write_report(
+    result: ComparisonResult, outcomes: Mapping[str, OutcomeBatch], files: Artefacts, train_tasks: int
+) -> list[Path]:
+    """The table of every decision, plots, PDF and web page; gives the files of the report."""
+    from hybrid_scheduler.reports.race import OneRace, race_run
+    from hybrid_scheduler.reports.report import write_report
+    from hybrid_scheduler.training.artefacts import write_results
+
+    write_results(files.results, outcomes)
+    comparison = result.comparison
+    race = OneRace(
+        "The pipeline's race",
+        f"{len(comparison.tasks):,} tasks through {len(outcomes)} schedulers, the learners trained beforehand.",
+        comparison.seed,
+        comparison.tasks,
+        outcomes,
+        comparison.cluster_facts(),
+        result.lower_bound,
+        {**comparison.source, "training_tasks": train_tasks},
+    )
+    return write_report(race_run(race, files.plots))
