@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from hybrid_scheduler.experiments.load import LOADS
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.reports.plots import allocation, bars, forest, latency, lines, pareto, workload
@@ -58,7 +59,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "latency_boxplot": lambda: latency.latency_boxplot(_samples()),
     "regret": lambda: lines.regret(_curves()),
     "learning_curve": lambda: lines.learning_curve(_curves()),
-    "load_response": lambda: lines.load_response([0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5], _series(7)),
+    "load_response": lambda: lines.load_response(LOADS, _series(len(LOADS))),
     "load_ratio": lambda: lines.load_ratio([0.2, 1.0, 1.5], _series(3)),
     "energy_weight": lambda: lines.energy_weight([0.0, 0.5, 1.0], _series(3)),
     "pareto": lambda: pareto.pareto({"rl_agent": [_places(), _places()]}, {"mct": _places()}, [0.0, 1.0]),

@@ -20,6 +20,8 @@ Curves = Mapping[str, FloatArray]
 """By scheduler, one row per seed."""
 Series = Mapping[str, Sequence[Estimate]]
 """By scheduler, one figure per point."""
+LABEL_ROOM = 0.05
+"""Least distance of two labels, as a share of the axis."""
 
 
 def regret(curves: Curves, palette: Palette = colour_of) -> Figure:
@@ -130,11 +132,21 @@ def _along(positions: Sequence[float], series: Series, palette: Palette, title: 
         if len(ends) == len(means):
             low, high = zip(*ends, strict=True)
             axes.fill_between(positions, low, high, color=colour, alpha=0.15, linewidth=0)
-    axes.set_xticks(positions, [f"{each:g}" for each in positions])
+    axes.set_xticks(positions, _labels(positions))
     axes.set_xlabel(label)
     entitle(figure, axes, title)
     legend_beside(axes, sorted(series, key=lambda name: -series[name][-1].mean))
     return figure, axes
+
+
+def _labels(positions: Sequence[float]) -> list[str]:
+    """Every position in figures, but for those too near to the one before to be read."""
+    room, last, labels = LABEL_ROOM * (max(positions) - min(positions)), -float("inf"), []
+    for each in positions:
+        shown = each - last >= room
+        last = each if shown else last
+        labels.append(f"{each:g}" if shown else "")
+    return labels
 
 
 def _bands(axes: Axes, curves: Curves, palette: Palette, positions: Callable[[int], FloatArray]) -> None:
