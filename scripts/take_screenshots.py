@@ -71,7 +71,11 @@ def photograph(page: Page, width: int, file: Path) -> None:
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(SETTLE_MS)
     page.evaluate("document.querySelectorAll('[data-testid=notice] button').forEach((button) => button.click())")
-    page.screenshot(path=file, full_page=True)
+    # The window grows to the page before, not while the picture is taken: charts may be missing from it otherwise.
+    tall = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size(ViewportSize(width=width, height=max(tall, SIZES[width])))
+    page.wait_for_timeout(SETTLE_MS)
+    page.screenshot(path=file)
     with Image.open(file) as picture:
         small = with_palette(picture.convert("RGB"))
     small.save(file, optimize=True)
