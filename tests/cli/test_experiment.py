@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from cli_answer import Hms
 
+from hybrid_scheduler.experiments.load import LOADS
+
 QUICK = ("experiment", "shift", "--seeds", 2, "--tasks", 30, "--train-tasks", 80, "--jobs", 1)
 OUT = Path("data/results/shift")
 PLOTS = {"regret.png", "totals.png", "shares.png"}
@@ -66,7 +68,7 @@ def test_an_experiment_with_a_parameter(hms: Hms) -> None:
     arguments = ("experiment", "load", "--seeds", 1, "--tasks", 30, "--train-tasks", 40, "--jobs", 1)
     answer = hms(*arguments, "--json", "-")
     assert (answer.code, answer.err) == (0, "")
-    assert [point["load"] for point in answer.document["points"]] == [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5]
+    assert [point["load"] for point in answer.document["points"]] == list(LOADS)
     for point in answer.document["points"]:
         assert {"oracle", "rl_agent", "cpu_only"} < set(point["schedulers"])
         assert set(point["comparisons"][0]) == {"a", "b", "metric", "difference", "low", "high", "verdict"}

@@ -20,7 +20,7 @@ SHELL = ("sh", "bash")
 PLAIN_COMMAND = re.compile(r"(\./)?hms( [\w./:,=+\-']+)*")
 NOT_RUN = {
     "./run_tests.sh": "it is the gate these tests are part of",
-    "pip install 'hybrid-ml-scheduler": "it would install from the network",
+    "pip install hybrid-ml-scheduler": "it would install from the network",
     "./run_live_dashboard.sh": "it runs until it is stopped; tests/server starts the service",
     "hms serve": "it runs until it is stopped; tests/server starts it",
     "jupyter": "it opens a browser; tests/docs/test_notebooks.py runs the notebooks",
