@@ -96,7 +96,7 @@ def test_a_split_is_an_entry_of_its_own(tmp_path: Path) -> None:
 
 
 def test_without_a_described_node_there_is_nothing_to_consider() -> None:
-    from hybrid_scheduler.server.decision_review import World
+    from hybrid_scheduler.config.world import World
 
     assert World.of({}) is None
     assert World.of({"cluster": {"devices": [{"name": "x", "kind": "abacus"}]}}) is None

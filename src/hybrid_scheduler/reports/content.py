@@ -82,12 +82,13 @@ def build(run: Run, pictures: Sequence[Picture]) -> Report:
     drawn = Section(
         "Plots", ["No plots: the arrays they are drawn from are gone."] if not pictures else (), (), pictures
     )
+    judged = [compared] if run.points[0].comparisons else []
     return Report(
         document.get("title", f"Experiment “{run.name}”"),
         str(document["question"]),
         facts,
         summary(run),
-        [figures, drawn, *(() if run.is_race else (compared,)), _method(run), _configuration(run), _machine(run)],
+        [figures, drawn, *judged, _method(run), _configuration(run), _machine(run)],
     )
 
 
@@ -238,7 +239,7 @@ def _machine(run: Run) -> Section:
     machine = run.document["machine"]
     rows = [[key.replace("_", " "), _plain(value)] for key, value in machine.items() if key != "libraries"]
     rows += [[name, str(found)] for name, found in machine["libraries"].items()]
-    if not run.is_race:
+    if run.document["work_seconds"] is not None:
         rows.append(["seconds of all parts together", short(float(run.document["work_seconds"]))])
     return Section(
         "Machine of this report" if run.is_race else "Machine", (), [Table("", ["what", "value"], rows, (0, 1))]

@@ -8,45 +8,20 @@ reconstructed: a device that was down at that moment counts as up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
-from hybrid_scheduler.config.sections import ClusterSection, PhysicsSection
+from hybrid_scheduler.config.world import World
 from hybrid_scheduler.model.view import FIXED, SHARED
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.optimum import best_finish
-from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.server.considered import considered
 from hybrid_scheduler.server.documents import result_document
 from hybrid_scheduler.store.rows import ComparedTask, ResultRow, TaskRow, TrainingRow
 
 Finishes = Mapping[int, Mapping[str, float]]
 """Finish times by task id and scheduler."""
-
-
-@dataclass(frozen=True)
-class World:
-    """The node of a run, as its stored configuration describes it."""
-
-    cluster: ClusterSpec
-    physics: Physics
-
-    @classmethod
-    def of(cls, configuration: Mapping[str, Any]) -> World | None:
-        """The world of a run; None when the configuration does not describe its devices."""
-        described = configuration.get("cluster")
-        if not isinstance(described, dict) or "devices" not in described:
-            return None
-        physics = dict(described.get("physics") or configuration.get("physics") or {})
-        try:
-            section = ClusterSection.model_validate({"devices": described["devices"]})
-            known = {key: value for key, value in physics.items() if key in PhysicsSection.model_fields}
-            return cls(section.build(0), PhysicsSection.model_validate(known).build())
-        except ValidationError:
-            return None  # Written by another version: there is nothing to say then.
 
 
 def review(

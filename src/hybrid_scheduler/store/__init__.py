@@ -4,6 +4,7 @@
 >>> store = await open_store("sqlite+aiosqlite:///data/hybrid_scheduler.db")  # doctest: +SKIP
 """
 
+from hybrid_scheduler.store.columns import raced
 from hybrid_scheduler.store.errors import StoreError, StoreUnavailableError
 from hybrid_scheduler.store.opening import create_store, open_store, upgrade_store
 from hybrid_scheduler.store.outcomes import result_row, result_rows, task_row, training_row
@@ -37,6 +38,7 @@ __all__ = [
     "TrainingRow",
     "create_store",
     "open_store",
+    "raced",
     "result_row",
     "result_rows",
     "task_row",

@@ -7,8 +7,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from hybrid_scheduler.config.world import World
 from hybrid_scheduler.server.compared_pages import read_compared
-from hybrid_scheduler.server.decision_review import World, review
+from hybrid_scheduler.server.decision_review import review
 from hybrid_scheduler.server.documents import comparative_item
 from hybrid_scheduler.server.errors import ApiError, declared
 from hybrid_scheduler.server.routes.parameters import TaskNumber
