@@ -70,7 +70,7 @@ def test_the_table_cost_takes_it(write):
     [
         ("task_id,size\n1,2\n", "line 1: no column is a device"),
         ("cpu_0,\n1,2\n", "line 1: column 2 has no name"),
-        ("cpu_0,gpu_0\n1,2\n1,0\n", "line 3, column gpu_0: '0' must be a number of seconds above 0"),
+        ("cpu_0,gpu_0\n1,2\n1,0\n", "line 3, column gpu_0: '0' must be a number of seconds from 1e-09 to 1e.09"),
         ("cpu_0,note\n1,fine\n", "line 2, column note: 'fine' must be .* not a task column is a device"),
         ("cpu_0,gpu_0\n1,nan\n", "line 2, column gpu_0: 'nan'"),
         ("cpu_0,cpu_0\n1,1\n", "column 'cpu_0' occurs twice"),

@@ -57,7 +57,7 @@ def test_a_shorter_workload_is_the_beginning_of_a_longer_one(preset, seed, short
     assert list(itertools.islice(endless, short)) == long[:short]
 
 
-@given(presets, bounds(1e-3, 1e6), bounds(0.0, 1.0), bounds(0.0, 1e6), seeds)
+@given(presets, bounds(2e-3, 1e6), bounds(0.0, 1.0), bounds(0.0, 1e6), seeds)
 @settings(max_examples=60, deadline=None)
 def test_every_value_lies_in_the_ranges_given(preset, size, intensity, memory, seed):
     tasks = WorkloadGenerator(seed).generate(

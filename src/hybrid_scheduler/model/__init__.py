@@ -6,6 +6,7 @@ from hybrid_scheduler.model.errors import (
     IllegalDecisionError,
     InvalidInputError,
     MissingExtraError,
+    SchedulerError,
     UnknownNameError,
 )
 from hybrid_scheduler.model.label import Label, LabelBatch
@@ -28,6 +29,7 @@ __all__ = [
     "OutcomeBatch",
     "Part",
     "PartRecord",
+    "SchedulerError",
     "Task",
     "TaskBatch",
     "UnknownNameError",

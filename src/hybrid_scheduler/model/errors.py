@@ -31,7 +31,11 @@ class UnknownNameError(InvalidInputError):
         self.nearest = near[0] if near else None
 
 
-class IllegalDecisionError(HybridSchedulerError):
+class SchedulerError(HybridSchedulerError):
+    """A scheduler failed: it raised something, or decided what cannot be carried out."""
+
+
+class IllegalDecisionError(SchedulerError):
     """A scheduler returned a decision the node cannot carry out."""
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.ranges import ARRIVALS, FORMULA_SIZES, INTENSITIES, MEGABYTES, SECONDS, SIZES, Range
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -19,25 +19,45 @@ IntArray = NDArray[np.int64]
 DEFAULT_KIND = "synthetic"
 
 
+LARGEST_ID = 2**53
+"""Ids are whole numbers that a float holds exactly."""
+ID_RULE = "an integer from 0 to 2^53"
+
+TASK_RANGES: dict[str, Range] = {
+    "size": SIZES,
+    "compute_intensity": INTENSITIES,
+    "memory_required": MEGABYTES,
+    "arrival_time": ARRIVALS,
+    "duration_estimate": SECONDS,
+}
+"""The range of each numeric task column; readers of files and the API use the same ones."""
+_OTHER_RANGES = tuple((name, legal) for name, legal in TASK_RANGES.items() if name not in ("size", "duration_estimate"))
+
+
+_FORMULA_HINT = f" where the time follows from it (up to {SIZES.high:g} with a duration_estimate)"
+
+
 def cpu_base_duration(size: float, compute_intensity: float) -> float:
     """Seconds a task takes on a CPU of speed 1: ``(N / 1000) ** 1.5 / (I + 0.5)``."""
-    try:
-        return float((size / 1000.0) ** 1.5 / (compute_intensity + 0.5))
-    except OverflowError:
-        return math.inf
+    return float((size / 1000.0) ** 1.5 / (compute_intensity + 0.5))
+
+
+def size_rule(*, time_given: bool) -> tuple[Range, str]:
+    """The legal sizes, and what to add to an error about one: without a time, the size must give a sensible one."""
+    return (SIZES, "") if time_given else (FORMULA_SIZES, _FORMULA_HINT)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One unit of work.
+    """One unit of work; every figure must be in its range (`TASK_RANGES`).
 
     Attributes:
         task_id: Unique within its workload, at least 0.
-        size: Problem size N, above 0.
+        size: Problem size N.
         compute_intensity: How much the task gains from parallel hardware, 0 to 1.
-        memory_required: Megabytes that must be moved to run it on a GPU, at least 0.
-        arrival_time: Seconds since the start of the workload, at least 0.
-        duration_estimate: CPU base duration in seconds, above 0; derived from size and intensity when not given.
+        memory_required: Megabytes that must be moved to run it on a GPU.
+        arrival_time: Seconds since the start of the workload.
+        duration_estimate: CPU base duration in seconds; derived from size and intensity when not given.
         dependencies: Ids of the tasks that must have finished first.
         kind: What the task does (`synthetic`, `matmul`, ...).
     """
@@ -53,33 +73,33 @@ class Task:
 
     def without_estimate(self) -> Task:
         """The task as schedulers see it that do not use estimates: its duration estimate is NaN."""
-        hidden = copy(self)
+        hidden = object.__new__(Task)  # nothing else changes, so nothing needs to be checked again
+        for name in Task.__slots__:
+            object.__setattr__(hidden, name, getattr(self, name))
         object.__setattr__(hidden, "duration_estimate", math.nan)
         return hidden
 
     def __post_init__(self) -> None:
-        for name, (rule, holds) in TASK_RULES.items():
-            value = getattr(self, name)
-            if not holds(value):
-                raise InvalidInputError(f"task {self.task_id}: {name} is {value!r}, but it must be {rule}")
-        if math.isnan(self.duration_estimate):
-            object.__setattr__(self, "duration_estimate", cpu_base_duration(self.size, self.compute_intensity))
+        if not (0 <= self.task_id <= LARGEST_ID and self.task_id == int(self.task_id)):
+            raise InvalidInputError(f"task_id is {self.task_id!r}, but it must be {ID_RULE}")
         if not self.kind:
             raise InvalidInputError(f"task {self.task_id}: kind is empty; name one or leave it out")
-        if not (math.isfinite(self.duration_estimate) and self.duration_estimate > 0):
-            raise InvalidInputError(
-                f"task {self.task_id}: duration_estimate is {self.duration_estimate!r}, but it must be a number above 0"
-            )
+        time_given = not math.isnan(self.duration_estimate)
+        sizes, hint = size_rule(time_given=time_given)
+        if not sizes.holds(self.size):
+            raise self._outside("size", sizes, hint)
+        for name, legal in _OTHER_RANGES:
+            if not legal.holds(getattr(self, name)):
+                raise self._outside(name, legal)
+        if not time_given:
+            object.__setattr__(self, "duration_estimate", cpu_base_duration(self.size, self.compute_intensity))
+        elif not SECONDS.holds(self.duration_estimate):
+            raise self._outside("duration_estimate", SECONDS)
 
-
-TASK_RULES: dict[str, tuple[str, Callable[[float], bool]]] = {
-    "task_id": ("an integer from 0 to 2^53", lambda v: 0 <= v <= 2**53 and v == int(v)),
-    "size": ("a number above 0", lambda v: math.isfinite(v) and v > 0),
-    "compute_intensity": ("a number from 0 to 1", lambda v: 0.0 <= v <= 1.0),
-    "memory_required": ("a number of megabytes, at least 0", lambda v: math.isfinite(v) and v >= 0),
-    "arrival_time": ("a number of seconds, at least 0", lambda v: math.isfinite(v) and v >= 0),
-}
-"""The rule of each numeric task column, in words and as a test; readers of files use the same rules."""
+    def _outside(self, name: str, legal: Range, hint: str = "") -> InvalidInputError:
+        return InvalidInputError(
+            f"task {self.task_id}: {name} is {getattr(self, name)!r}, but it must be {legal}{hint}"
+        )
 
 
 def kind_code(kind: str) -> float:
@@ -123,7 +143,8 @@ class TaskBatch(Sequence[Task]):
         """Sort, check and pack columns; what is not given is derived (ids 0, 1, ..., arrivals 0, no parents).
 
         Raises:
-            InvalidInputError: An id occurs twice, a parent is unknown, or the dependencies form a cycle.
+            InvalidInputError: A figure is outside its range, an id occurs twice, a parent is unknown, or the
+                dependencies form a cycle.
         """
         n = len(size)
         ids = np.arange(n, dtype=np.int64) if task_id is None else np.asarray(task_id, dtype=np.int64)
@@ -134,11 +155,15 @@ class TaskBatch(Sequence[Task]):
         if len(twice):
             raise InvalidInputError(f"task id {sorted_ids[twice[0]]} occurs twice; ids must be unique")
         ids = ids[order]
+        arrival, memory = arrival[order], np.asarray(memory_required, dtype=np.float64)[order]
         size, intensity = np.asarray(size, dtype=np.float64)[order], np.asarray(compute_intensity, np.float64)[order]
+        given = {"size": size, "compute_intensity": intensity, "memory_required": memory, "arrival_time": arrival}
         if duration_estimate is None:
+            _refuse_outside(ids, given)
             duration = (size / 1000.0) ** 1.5 / (intensity + 0.5)
         else:
             duration = np.asarray(duration_estimate, dtype=np.float64)[order]
+            _refuse_outside(ids, {**given, "duration_estimate": duration})
         if dependencies is None or not any(map(len, dependencies)):
             parent_start, parents = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
         else:
@@ -153,8 +178,8 @@ class TaskBatch(Sequence[Task]):
             ids,
             size,
             intensity,
-            np.asarray(memory_required, dtype=np.float64)[order],
-            arrival[order],
+            memory,
+            arrival,
             duration,
             parent_start,
             parents,
@@ -232,6 +257,17 @@ class TaskBatch(Sequence[Task]):
 
     def __iter__(self) -> Iterator[Task]:
         return (self[i] for i in range(len(self)))
+
+
+def _refuse_outside(ids: IntArray, columns: dict[str, FloatArray]) -> None:
+    """Refuse columns with a value outside its range."""
+    sizes, hint = size_rule(time_given="duration_estimate" in columns)
+    for name, values in columns.items():
+        legal = sizes if name == "size" else TASK_RANGES[name]
+        at = legal.first_outside(values)
+        if at is not None:
+            more = hint if name == "size" else ""
+            raise InvalidInputError(f"task {ids[at]}: {name} is {values[at]}, but it must be {legal}{more}")
 
 
 def _pack_parents(ids: IntArray, dependencies: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:

@@ -5,25 +5,19 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model import FloatArray, IntArray
-from hybrid_scheduler.model.task import TASK_RULES
+from hybrid_scheduler.model.ranges import SECONDS, Range
+from hybrid_scheduler.model.task import ID_RULE, LARGEST_ID, TASK_RANGES, size_rule
 from hybrid_scheduler.workloads.csv_cells import BadCellError, Parsed, Parser
 
-Rule = tuple[str, Callable[[float], bool]]
-
-_ID_RULE: Rule = TASK_RULES["task_id"]
-SECONDS_RULE: Rule = ("a number of seconds above 0", lambda v: math.isfinite(v) and v > 0)
-NUMBERS: dict[str, Rule] = {
-    **{name: rule for name, rule in TASK_RULES.items() if name != "task_id"},
-    "duration_estimate": SECONDS_RULE,
-}
-"""The columns of numbers and their rules."""
+IDS = Range(0, LARGEST_ID, "an integer")
 
 
 def shown(cell: str) -> str:
@@ -31,37 +25,36 @@ def shown(cell: str) -> str:
     return repr(cell if len(cell) <= 40 else cell[:37] + "...")
 
 
-def number_parser(rule: Rule, hint: str = "") -> Parser:
-    """A parser for real numbers that must satisfy `rule`; `hint` is added to its errors."""
+def number_parser(legal: Range, hint: str = "") -> Parser:
+    """A parser for real numbers of a range; `hint` is added to its errors."""
 
     def parse(cells: Sequence[str]) -> FloatArray:
-        return _numbers(cells, float, rule, hint).astype(np.float64, copy=False)
+        return _numbers(cells, float, legal, f"{legal}{hint}").astype(np.float64, copy=False)
 
     return parse
 
 
 def parse_ids(cells: Sequence[str]) -> IntArray:
     """Parser for task ids."""
-    return _numbers(cells, int, _ID_RULE, "").astype(np.int64, copy=False)
+    return _numbers(cells, int, IDS, ID_RULE).astype(np.int64, copy=False)
 
 
-def _numbers(cells: Sequence[str], read: Callable[[str], float], rule: Rule, hint: str) -> NDArray[Any]:
-    words, holds = rule
+def _numbers(cells: Sequence[str], read: Callable[[str], float], legal: Range, rule: str) -> NDArray[Any]:
     try:
         values = np.array(list(map(read, cells)))
     except ValueError:
         values = np.array([math.nan])
-    # Every rule is an interval, so the smallest and the largest value speak for all; a NaN among them is both.
+    # The smallest and the largest value speak for all; a NaN among them is both.
     # Python reads 1_000 as a number; in a file that is more likely damage.
-    if holds(values.min()) and holds(values.max()) and "_" not in "".join(cells):
+    if legal.holds(values.min()) and legal.holds(values.max()) and "_" not in "".join(cells):
         return values
     for index, cell in enumerate(cells):
         try:
-            fine = holds(read(cell)) and "_" not in cell
+            fine = legal.holds(read(cell)) and "_" not in cell
         except ValueError:
             fine = False
         if not fine:
-            raise BadCellError(index, f"{shown(cell)} must be {words}{hint}")
+            raise BadCellError(index, f"{shown(cell)} must be {rule}")
     raise AssertionError("a column that breaks a rule has a cell that does")
 
 
@@ -72,7 +65,6 @@ def parse_dependencies(cells: Sequence[str]) -> Parsed:
 
 
 def _parents(index: int, cell: str) -> tuple[int, ...]:
-    words, holds = _ID_RULE
     if not cell.strip():
         return ()
     try:
@@ -82,8 +74,8 @@ def _parents(index: int, cell: str) -> tuple[int, ...]:
     if not isinstance(parents, list):
         raise BadCellError(index, f"{shown(cell)} must be a JSON list of task ids, like [1, 2]")
     for parent in parents:
-        if type(parent) is not int or not holds(parent):
-            raise BadCellError(index, f"{shown(cell)} holds {shown(str(parent))}, but each id must be {words}")
+        if type(parent) is not int or not IDS.holds(parent):
+            raise BadCellError(index, f"{shown(cell)} holds {shown(str(parent))}, but each id must be {ID_RULE}")
     return tuple(parents)
 
 
@@ -95,10 +87,18 @@ def parse_kinds(cells: Sequence[str]) -> Parsed:
     return kinds
 
 
-TASK_PARSERS: dict[str, Parser] = {
-    "task_id": parse_ids,
-    **{name: number_parser(rule) for name, rule in NUMBERS.items()},
-    "dependencies": parse_dependencies,
-    "kind": parse_kinds,
-}
-"""The parser of every task column."""
+def task_parsers(columns: Iterable[str], *, time_given: bool) -> dict[str, Parser]:
+    """The parsers of these task columns; which sizes are legal depends on whether the time follows from them."""
+    sizes, hint = size_rule(time_given=time_given)
+    parsers: dict[str, Parser] = {
+        "task_id": parse_ids,
+        **{name: number_parser(legal) for name, legal in TASK_RANGES.items()},
+        "size": number_parser(sizes, hint),
+        "dependencies": parse_dependencies,
+        "kind": parse_kinds,
+    }
+    return {name: parsers[name] for name in columns}
+
+
+seconds_parser = partial(number_parser, SECONDS)
+"""A parser for the seconds of a task on a device."""

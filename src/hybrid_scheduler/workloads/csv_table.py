@@ -11,7 +11,7 @@ import numpy as np
 
 from hybrid_scheduler.model import FloatArray, InvalidInputError, TaskBatch
 from hybrid_scheduler.workloads.csv_cells import Parser, read_cells
-from hybrid_scheduler.workloads.csv_columns import SECONDS_RULE, TASK_PARSERS, number_parser
+from hybrid_scheduler.workloads.csv_columns import seconds_parser, task_parsers
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS, build_tasks, row_of_each, task_column_names
 
 PLACEHOLDERS = {"size": 1000.0, "compute_intensity": 0.5, "memory_required": 0.0}
@@ -59,8 +59,9 @@ def read_table(path: str | Path) -> TableFile:
             raise InvalidInputError(
                 f"{path}, line 1: no column is a device; add one per device, like 'cpu_0', with seconds in it"
             )
-        seconds = number_parser(SECONDS_RULE, " (a column that is not a task column is a device)")
-        return {column: TASK_PARSERS[name] for name, column in names.items()} | dict.fromkeys(devices, seconds)
+        seconds = seconds_parser(" (a column that is not a task column is a device)")
+        parsers = task_parsers(names, time_given=True)
+        return {column: parsers[name] for name, column in names.items()} | dict.fromkeys(devices, seconds)
 
     file = read_cells(path, choose)
     times = {name: cast(FloatArray, file.columns[name]) for name in devices}

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from hybrid_scheduler.model import InvalidInputError, TaskBatch
 from hybrid_scheduler.workloads.csv_cells import Parser, read_cells
-from hybrid_scheduler.workloads.csv_columns import TASK_PARSERS
+from hybrid_scheduler.workloads.csv_columns import task_parsers
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS, build_tasks, task_column_names
 
 REQUIRED = ("size", "compute_intensity", "memory_required")
@@ -52,7 +52,8 @@ def read_csv(path: str | Path) -> TraceFile:
         for required in REQUIRED:
             if required not in names:
                 raise _missing(path, required, [name for name in header if name not in names.values()], header)
-        return {column: TASK_PARSERS[name] for name, column in names.items()}
+        parsers = task_parsers(names, time_given="duration_estimate" in names)
+        return {column: parsers[name] for name, column in names.items()}
 
     file = read_cells(path, choose)
     return TraceFile(build_tasks(file, names, {}), tuple(name for name in COLUMNS if name not in names))

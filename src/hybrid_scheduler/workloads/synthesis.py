@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError
+from hybrid_scheduler.model.ranges import FORMULA_SIZES, INTENSITIES, MEGABYTES
 from hybrid_scheduler.workloads.dependencies import WINDOW, draw_parents
 from hybrid_scheduler.workloads.presets import Preset
 from hybrid_scheduler.workloads.shapes import Features, Range
@@ -17,7 +18,10 @@ from hybrid_scheduler.workloads.streams import Streams
 MOST_TASKS = 10**8
 # Beyond these, times would leave the range of floating-point numbers or the arithmetic on them would lose all digits.
 RATE_LIMITS = (1e-12, 1e12)
-FEATURE_LIMITS = {"size": (1e-6, 1e12), "intensity": (0.0, 1.0), "memory": (0.0, 1e12)}
+FEATURE_LIMITS = {
+    name: (legal.low, legal.high)
+    for name, legal in (("size", FORMULA_SIZES), ("intensity", INTENSITIES), ("memory", MEGABYTES))
+}
 
 
 class Block(NamedTuple):

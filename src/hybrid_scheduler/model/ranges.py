@@ -1,0 +1,54 @@
+"""The values that mean something: one range each for files, the API, the command line and Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The legal values of a quantity, both ends included.
+
+    Attributes:
+        low: The least.
+        high: The greatest.
+        what: What the values are, for errors.
+    """
+
+    low: float
+    high: float
+    what: str = "a number"
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is one of them; NaN is not."""
+        return bool(self.low <= value <= self.high)
+
+    def first_outside(self, values: NDArray[np.float64] | NDArray[np.int64]) -> int | None:
+        """Position of the first value that is none of them; None when all are."""
+        if len(values) == 0 or (values.min() >= self.low and values.max() <= self.high):
+            return None
+        outside = np.flatnonzero(~((values >= self.low) & (values <= self.high)))
+        return int(outside[0])
+
+    def __str__(self) -> str:
+        return f"{self.what} from {self.low:g} to {self.high:g}"
+
+
+SECONDS: Final = Range(1e-9, 1e9, "a number of seconds")
+"""How long a task may take on one device: a nanosecond to thirty years."""
+SIZES: Final = Range(1e-6, 1e12)
+"""Sizes of tasks whose time is given or measured."""
+FORMULA_SIZES: Final = Range(2e-3, 1e8)
+"""Sizes of tasks whose time follows from them: what the formula makes of these is a nanosecond to two years."""
+INTENSITIES: Final = Range(0.0, 1.0)
+MEGABYTES: Final = Range(0.0, 1e9, "a number of megabytes")
+ARRIVALS: Final = Range(0.0, 1e10, "a number of seconds")
+"""Arrival times: a clock that says more can no longer tell short tasks apart."""
+RATES: Final = Range(1e-6, 1e6, "a number of tasks per second")
+LOADS: Final = Range(1e-4, 100.0)
+"""Arrivals as a share of what a node can take."""
+SPEEDS: Final = Range(1e-6, 1e6, "a number of simulated seconds per second")
