@@ -122,7 +122,9 @@ WRONG = {
     "yes for a number": ("physics: {noise: on}", ["physics.noise", "True"]),
     "negative noise": ("physics: {noise: -1}", ["physics", "noise is -1.0"]),
     "word for a number": ("workload: {load: much}", ["workload.load", "'much'", "number"]),
-    "negative load": ("workload: {load: -1}", ["workload.load", "-1", "greater than 0"]),
+    "negative load": ("workload: {load: -1}", ["workload.load", "-1", "greater than or equal to 0.0001"]),
+    "endless load": ("workload: {load: 5e-324}", ["workload.load", "0.0001"]),
+    "live speed": ("simulation: {speed: 1.0e+300}", ["simulation.speed", "1e+300", "1000000"]),
     "infinite rate": ("workload: {rate: .inf}", ["workload.rate", "inf", "finite"]),
     "load and rate": ("workload: {load: 0.5, rate: 3}", ["workload", "leave one out"]),
     "no tasks": ("workload: {num_tasks: 0}", ["workload.num_tasks", "0"]),
@@ -143,7 +145,7 @@ WRONG = {
     "section that is none": ("physics: serial", ["physics", "'serial'", "mapping"]),
     "list": ("- physics", ["mapping"]),
     "broken YAML": ("physics:\n  split: [serial\n", ["line 3"]),
-    "key twice": ("physics: {}\nworkload: {}\nphysics: {}\n", ["line 3", "'physics' occurs twice"]),
+    "key twice": ("physics: {}\nworkload: {}\nphysics: {}\n", ["line 3", "'physics' occurs twice, in lines 1 and 3"]),
     "bytes": ("\x00", ["not readable as YAML"]),
 }
 

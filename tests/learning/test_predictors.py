@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
+from hybrid_scheduler.learning.predictor_file import write_predictor
 from hybrid_scheduler.learning.predictors import Predictor, RandomForestPredictor, XGBoostPredictor
 from hybrid_scheduler.model import InvalidInputError, MissingExtraError
 
@@ -93,7 +94,6 @@ def test_saved_and_loaded_it_predicts_the_same(forest: RandomForestPredictor, tm
 def test_files_that_are_no_such_model_are_refused(forest: RandomForestPredictor, tmp_path: Path) -> None:
     good, bad = tmp_path / "good.pkl", tmp_path / "bad.pkl"
     forest.save(good)
-    whole: dict[str, Any] = joblib.load(good)
 
     def refused(match: str) -> None:
         with pytest.raises(InvalidInputError, match=match) as caught:
@@ -101,17 +101,61 @@ def test_files_that_are_no_such_model_are_refused(forest: RandomForestPredictor,
         assert str(bad) in str(caught.value)
 
     refused("no such file")
-    for contents in (b"", b"not a pickle at all", good.read_bytes()[:-200], good.read_bytes()[:40]):
+    bare = joblib.load(good)
+    for contents in (b"", b"not a pickle at all", good.read_bytes()[:40], pickle.dumps(bare)):
         bad.write_bytes(contents)
-        refused("not a saved predictor, or the file is damaged")
-    bad.write_bytes(pickle.dumps([1, 2, 3]))
-    refused("not a saved predictor")
-    joblib.dump({**whole, "version": 99}, bad)
-    refused("version 99")
-    joblib.dump({key: value for key, value in whole.items() if key != "target"}, bad)
-    refused("no 'target'")
-    joblib.dump({**whole, "model": "XGBoostPredictor"}, bad)
+        refused("its beginning does not say what it is.*trusted=True")
+    bad.write_bytes(good.read_bytes()[:-200])
+    refused("its checksum does not match")
+    bad.write_bytes(good.read_bytes().replace(b"version 1", b"version 9", 1))
+    refused("version 9, but this program reads 1")
+    bad.write_bytes(good.read_bytes().replace(b"RandomForestPredictor", b"XGBoostPredictor", 1))
     refused("a XGBoostPredictor, but a RandomForestPredictor is needed")
+    write_predictor(bad, {key: value for key, value in bare.items() if key != "target"})
+    refused("no 'target'")
+    write_predictor(bad, {**bare, "estimator": 3})
+    refused("damaged or incomplete")
+
+
+def test_a_bare_pickle_needs_trust(forest: RandomForestPredictor, tmp_path: Path) -> None:
+    forest.save(tmp_path / "good.pkl")
+    contents: dict[str, Any] = joblib.load(tmp_path / "good.pkl")
+    bare = tmp_path / "bare.pkl"
+    joblib.dump(contents, bare, compress=3)
+    x, _ = frame(50, seed=2)
+    with pytest.warns(UserWarning, match=r"bare\.pkl is a bare pickle: reading it runs whatever code it holds"):
+        loaded = RandomForestPredictor.load(bare, trusted=True)
+    assert np.array_equal(loaded.predict(x), forest.predict(x))
+    for wrong, match in (
+        ([1, 2, 3], "not a saved predictor"),
+        ({**contents, "version": 99}, "version 99"),
+        ({**contents, "model": "XGBoostPredictor"}, "a XGBoostPredictor, but"),
+    ):
+        joblib.dump(wrong, bare)
+        with pytest.warns(UserWarning, match="bare pickle"), pytest.raises(InvalidInputError, match=match):
+            RandomForestPredictor.load(bare, trusted=True)
+
+
+class Burglar:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[Any, tuple[Path]]:
+        return Path.touch, (self.trace,)
+
+
+def test_nothing_is_unpickled_before_it_is_checked(tmp_path: Path) -> None:
+    trace, path = tmp_path / "trace", tmp_path / "m.pkl"
+    joblib.dump(Burglar(trace), path)
+    with pytest.raises(InvalidInputError, match="does not say what it is"):
+        RandomForestPredictor.load(path)
+    write_predictor(path, {"model": "RandomForestPredictor", "estimator": Burglar(trace)})
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(InvalidInputError, match="checksum"):
+        RandomForestPredictor.load(path)
+    assert not trace.exists()
 
 
 def test_what_cannot_be_learned_from_is_refused() -> None:

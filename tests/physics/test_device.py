@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, KIND, MEMORY, NODE, PRICE, QUEUED, SINCE, WATTS
-from hybrid_scheduler.physics.device import ClusterSpec, Device, Disturbance
+from hybrid_scheduler.physics.device import FIGURES, ClusterSpec, Device, Disturbance
 
 
 def test_default_figures() -> None:
@@ -53,26 +53,41 @@ def test_public_table() -> None:
     assert np.isnan(table[:, SINCE]).all()
 
 
+DEFAULTED = ("memory_mb", "watts", "dollars_per_second")
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [
+        *((field, -1.0) for field in FIGURES),
+        *((field, math.nan) for field in FIGURES if field not in DEFAULTED),
+        *((field, math.inf) for field in FIGURES if field != "memory_mb"),
         ("speed", 0.0),
-        ("speed", -1.0),
-        ("speed", math.nan),
-        ("speed", math.inf),
+        ("speed", 1e-320),
+        ("speed", 1.1e6),
         ("memory_mb", 0.0),
         ("bandwidth", 0.0),
-        ("latency", -0.1),
-        ("watts", -1.0),
-        ("watts", math.inf),
-        ("idle_watts", math.nan),
-        ("dollars_per_second", -1.0),
-        ("node", -1),
+        ("bandwidth", 1.1e9),
+        ("latency", 1e308),
+        ("watts", 1.1e6),
+        ("dollars_per_second", 1.1e6),
     ],
 )
 def test_bad_figures(field: str, value: float) -> None:
-    with pytest.raises(InvalidInputError, match=f"device 'mine': {field} is "):
+    with pytest.raises(InvalidInputError, match=rf"device 'mine': {field} is .*, but it must be .* from .* to "):
         Device("mine", "gpu", **{field: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_the_ends_of_the_ranges_are_legal_together(end: str) -> None:
+    figures = {name: getattr(legal, end) for name, legal in FIGURES.items()}
+    assert Device("mine", "gpu", **figures).speed == figures["speed"]
+
+
+@pytest.mark.parametrize("name", ["", "two\nlines", "\x1b[31m", "x" * 101])
+def test_bad_names(name: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"a device is called .*, but a name must have 1 to 100 printable"):
+        Device(name, "cpu")
 
 
 def test_bad_kind() -> None:
@@ -87,10 +102,15 @@ def test_bad_clusters() -> None:
         ClusterSpec((Device("x", "cpu"), Device("x", "gpu")))
     with pytest.raises(InvalidInputError, match="disturbance of 'y': no such device; known: x"):
         ClusterSpec((Device("x", "cpu"),), (Disturbance(1.0, "y", 0.0),))
+    many = tuple(Device(f"gpu_{i}", "gpu") for i in range(1026))
+    assert len(ClusterSpec(many[1:]).devices) == 1025
+    with pytest.raises(InvalidInputError, match="there are 1026 devices, but a cluster has at most 1025"):
+        ClusterSpec(many)
 
 
 @pytest.mark.parametrize(
-    ("time", "speed"), [(-1.0, 1.0), (math.nan, 1.0), (math.inf, 1.0), (0.0, -1.0), (0.0, math.inf)]
+    ("time", "speed"),
+    [(-1.0, 1.0), (math.nan, 1.0), (math.inf, 1.0), (1.1e12, 1.0), (0.0, -1.0), (0.0, math.inf), (0.0, 1e-320)],
 )
 def test_bad_disturbances(time: float, speed: float) -> None:
     with pytest.raises(InvalidInputError, match="disturbance of 'x'"):

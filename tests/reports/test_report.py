@@ -156,9 +156,10 @@ def test_without_its_parts_a_run_still_has_a_report(mixed_run: Run, empty: Path)
 def test_bad_folders(tmp_path: Path, mixed_run: Run) -> None:
     with pytest.raises(InvalidInputError, match=r"no result\.json"):
         open_run(tmp_path)
-    (tmp_path / "result.json").write_text("{")
-    with pytest.raises(InvalidInputError, match="damaged"):
-        open_run(tmp_path)
+    for text in ("{", "[1]", "3", '{"points": 3}', '{"points": [3]}', "[" * 100_000, "\x00"):
+        (tmp_path / "result.json").write_text(text)
+        with pytest.raises(InvalidInputError, match="damaged"):
+            open_run(tmp_path)
     (tmp_path / "result.json").write_text('{"experiment": "old"}')
     with pytest.raises(InvalidInputError, match="lacks compared, comparisons, configuration"):
         open_run(tmp_path)

@@ -51,5 +51,5 @@ def test_unknown_models_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="too few"):
         OfflineTrainer().run_full_pipeline(TASKS[:3], tmp_path / "m.pkl")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInputError, match="the folder cannot be made"):
+    with pytest.raises(InvalidInputError, match="the model cannot be written"):
         OfflineTrainer(Ridge).run_full_pipeline(TASKS, tmp_path / "file" / "m.pkl")

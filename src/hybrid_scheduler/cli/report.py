@@ -28,10 +28,20 @@ ColourBlind = Annotated[
 
 def report(run: RunFolder, out: Out = None, colour_blind: ColourBlind = False) -> None:
     """Draw the plots of a run and write its report as PDF and as one web page."""
+    from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
     from hybrid_scheduler.reports.report import write_report
     from hybrid_scheduler.schedulers.colours import colour_blind_safe, colour_of
 
-    for path in write_report(_opened(run, out), out, colour_blind_safe if colour_blind else colour_of):
+    try:
+        written = write_report(_opened(run, out), out, colour_blind_safe if colour_blind else colour_of)
+    except (HybridSchedulerError, OSError):
+        raise
+    except Exception as error:  # the document may come from anywhere, and every figure in it may be anything
+        raise InvalidInputError(
+            f"{run}: no report can be made of this run ({type(error).__name__}: {error}); if its files were changed, "
+            "run it again, else HMS_DEBUG=1 shows where it failed"
+        ) from error
+    for path in written:
         typer.echo(f"wrote {path}")
 
 

@@ -5,6 +5,6 @@ the file, the key, the value and the rule; nothing wrong silently becomes a defa
 """
 
 from hybrid_scheduler.config.files import DEFAULT_FILE, load_cluster, load_config
-from hybrid_scheduler.config.sections import LARGEST_SEED, MOST_GPUS, Config
+from hybrid_scheduler.config.sections import LARGEST_SEED, Config
 
-__all__ = ["DEFAULT_FILE", "LARGEST_SEED", "MOST_GPUS", "Config", "load_cluster", "load_config"]
+__all__ = ["DEFAULT_FILE", "LARGEST_SEED", "Config", "load_cluster", "load_config"]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from hybrid_scheduler.config.sections import MOST_GPUS, ClusterSection, Config, Section
+from hybrid_scheduler.config.sections import ClusterSection, Config, Section
+from hybrid_scheduler.config.yaml_reader import LONGEST_NUMBER, read_yaml, shortened
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
-from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.device import MOST_GPUS, ClusterSpec
 
 DEFAULT_FILE = Path("config.yaml")
 UNKNOWN_KEY = "extra_forbidden"
@@ -65,9 +65,9 @@ def _with_environment(config: Config, environment: Mapping[str, str]) -> Config:
     text = environment.get("NUM_GPUS", "").strip()
     if not text:
         return config
-    if not (text.isdecimal() and int(text) <= MOST_GPUS):
+    if not (text.isdecimal() and len(text) <= LONGEST_NUMBER and int(text) <= MOST_GPUS):
         raise InvalidInputError(
-            f"environment variable NUM_GPUS is {text!r}, but it must be a whole number from 0 to {MOST_GPUS}"
+            f"environment variable NUM_GPUS is {_shown(text)}, but it must be a whole number from 0 to {MOST_GPUS}"
         )
     # The environment beats the file, and a number of GPUs and a list of devices are two ways to say the same thing.
     simulation = config.simulation.model_copy(update={"num_gpus": int(text)})
@@ -75,34 +75,8 @@ def _with_environment(config: Config, environment: Mapping[str, str]) -> Config:
     return config.model_copy(update={"simulation": simulation, "cluster": cluster})
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML, less the habit of letting the later of two equal keys win in silence."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} occurs twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = yaml.load(path.read_bytes(), _Loader)
-    except FileNotFoundError as error:
-        raise InvalidInputError(f"{path}: there is no such file") from error
-    except OSError as error:
-        raise InvalidInputError(f"{path}: the file cannot be read: {error.strerror or error}") from error
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = "" if mark is None else f", line {mark.line + 1}"
-        raise InvalidInputError(f"{path}{line}: not readable as YAML: {error.problem or error.context}") from error
-    except RecursionError as error:
-        raise InvalidInputError(f"{path}: not readable as YAML: it is nested too deeply") from error
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInputError(f"{path}: not readable as YAML: {reason}") from error
+    data = read_yaml(path)
     if data is None:
         return {}
     if not isinstance(data, dict):
@@ -172,5 +146,4 @@ def _dotted(location: tuple[int | str, ...]) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(repr(value), 60)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.ranges import LOADS, SPEEDS
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup
-from hybrid_scheduler.physics.device import PCIE_MB_PER_SECOND, ClusterSpec, Device, DeviceKind, Disturbance
+from hybrid_scheduler.physics.device import MOST_GPUS, PCIE_MB_PER_SECOND, ClusterSpec, Device, DeviceKind, Disturbance
 from hybrid_scheduler.physics.settings import MemoryPolicy, Physics, Pricing, SplitModel
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class
@@ -19,7 +20,6 @@ from hybrid_scheduler.workloads.presets import find_preset
 from hybrid_scheduler.workloads.synthesis import FEATURE_LIMITS, MOST_TASKS, RATE_LIMITS
 
 LARGEST_SEED = 2**63 - 1
-MOST_GPUS = 1024
 
 Rate = Annotated[float, Field(ge=RATE_LIMITS[0], le=RATE_LIMITS[1])]
 FeatureRange = tuple[float, float]
@@ -49,9 +49,9 @@ class SimulationSection(Section):
     """The run. `retrain_interval` takes effect with the learners, `speed` with the live service."""
 
     num_gpus: Annotated[int, Field(ge=0, le=MOST_GPUS)] = 4
-    retrain_interval: Annotated[int, Field(ge=1)] = 50
+    retrain_interval: Annotated[int, Field(ge=1, le=10**7)] = 50
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 42
-    speed: Annotated[float, Field(gt=0)] = 1.0
+    speed: Annotated[float, Field(ge=SPEEDS.low, le=SPEEDS.high)] = 1.0
 
 
 class WorkloadSection(Section):
@@ -62,7 +62,7 @@ class WorkloadSection(Section):
     size_range: FeatureRange | None = None
     intensity_range: FeatureRange | None = None
     memory_range: FeatureRange | None = None
-    load: Annotated[float | None, Field(gt=0)] = None
+    load: Annotated[float | None, Field(ge=LOADS.low, le=LOADS.high)] = None
     rate: Rate | None = None
 
     @field_validator("preset")
@@ -228,13 +228,24 @@ def _scheduler(name: str, seed: int, parameters: Mapping[str, Any]) -> Scheduler
     for key, value in parameters.items():
         if key not in accepted:
             raise UnknownNameError(f"parameter of scheduler {name!r}:", key, accepted)
-        if _is_number(accepted[key].default) and not _is_number(value):
-            raise InvalidInputError(f"scheduler {name!r}: {key} is {value!r}, but it must be a number")
+        if rule := _broken_rule(key, accepted[key].default, value):
+            raise InvalidInputError(f"scheduler {name!r}: {key} is {value!r}, but it must be {rule}")
     try:
         return create_scheduler(name, **{"seed": seed, **parameters})
-    except TypeError as error:
+    except HybridSchedulerError:
+        raise
+    except Exception as error:  # its class may be anybody's
         raise InvalidInputError(f"scheduler {name!r} cannot be made from {dict(parameters)!r}: {error}") from error
 
 
-def _is_number(value: object) -> bool:
+def _broken_rule(key: str, default: object, value: object) -> str | None:
+    """What a parameter must be, as far as its name and default tell; None when it is."""
+    if key == "seed" and not (type(value) is int and 0 <= value <= LARGEST_SEED):
+        return f"a whole number from 0 to {LARGEST_SEED}"
+    if isinstance(default, bool) and not isinstance(value, bool):
+        return "true or false"
+    return "a number" if _is_number(default) and not (_is_number(value) and math.isfinite(value)) else None
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)

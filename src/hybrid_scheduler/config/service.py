@@ -6,12 +6,16 @@ from functools import cached_property
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from hybrid_scheduler.model.errors import InvalidInputError
 
 DEFAULT_DATABASE = "sqlite+aiosqlite:///data/hybrid_scheduler.db"
+SMALLEST_STORE = 16
+"""Megabytes."""
+SHORTEST_TOKEN = 16
+"""Characters of a token in production."""
 
 
 class ServiceSettings(BaseSettings):
@@ -29,12 +33,17 @@ class ServiceSettings(BaseSettings):
         redis_host: When set, Redis (port 6379) shares cache, rate limits and live feed between server processes.
         redis_url: The same as a URL; beats `REDIS_HOST`.
         api_token: When set, every call that changes something needs it as `Authorization: Bearer …`, and so does the
-            WebSocket (there also as `?token=…`).
+            WebSocket (there also as `?token=…`). Printable ASCII without spaces at its ends; in production at least 16
+            characters.
+        allowed_hosts: Names, separated by commas, under which the service may be called, besides addresses, localhost
+            and the machine's own name; `*.lab.example` stands for every name below, `*` for any.
         allowed_origins: Other sites, separated by commas, whose pages may call the API and open the WebSocket.
         rate_limit: Calls per client, e.g. `300/minute`.
         write_rate_limit: The same for calls that change something.
         max_body_bytes: A larger request body is refused.
         max_clients: More WebSocket clients than this are refused.
+        max_connections: Connections of all kinds; when there are more, those that ask for nothing go first.
+        max_connections_per_address: Connections from one address, trusted proxies excepted; 0 for no limit.
         update_hz: Live updates per second.
         log_format: `text` or `json`; by default text on a terminal and JSON in production.
         log_level: Least level that is logged.
@@ -42,6 +51,10 @@ class ServiceSettings(BaseSettings):
         model_folder: Where the live learners are saved.
         trace_folder: CSV files here may be raced live by name.
         results_folder: Where experiments started by the API write their results.
+        results_kept: So many of their folders are kept, the newest.
+        retention_days: Tasks stored longer ago are forgotten; 0 for no limit. Of the three limits the first counts.
+        retention_tasks: Most tasks kept; 0 for no limit.
+        retention_mb: Most megabytes the store takes, at least 16; 0 for no limit.
         save_interval: Seconds between two saves of the live learners.
         num_gpus: GPUs of the default node.
         retrain_interval: Tasks between two refreshes of the forest.
@@ -59,11 +72,14 @@ class ServiceSettings(BaseSettings):
     redis_host: str | None = None
     redis_url: SecretStr | None = None
     api_token: SecretStr | None = None
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
     rate_limit: str = "600/minute"
     write_rate_limit: str = "120/minute"
     max_body_bytes: Annotated[int, Field(ge=1024)] = 65_536
     max_clients: Annotated[int, Field(ge=1)] = 1000
+    max_connections: Annotated[int, Field(ge=1)] = 2000
+    max_connections_per_address: Annotated[int, Field(ge=0)] = 0
     update_hz: Annotated[float, Field(gt=0, le=50)] = 2.0
     log_format: Literal["text", "json"] | None = None
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -71,14 +87,42 @@ class ServiceSettings(BaseSettings):
     model_folder: str = "models/live"
     trace_folder: str = "data/workload_traces"
     results_folder: str = "data/results"
+    results_kept: Annotated[int, Field(ge=1)] = 50
+    retention_days: Annotated[float, Field(ge=0, le=100_000)] = 0.0
+    retention_tasks: Annotated[int, Field(ge=0)] = 0
+    retention_mb: Annotated[int, Field(ge=0)] = 1024
     save_interval: Annotated[float, Field(gt=0)] = 60.0
     num_gpus: Annotated[int | None, Field(ge=0, le=1024)] = None
     retrain_interval: Annotated[int | None, Field(ge=1)] = None
 
-    @field_validator("allowed_origins", mode="before")
+    @field_validator("allowed_hosts", "allowed_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("api_token")
+    @classmethod
+    def _can_match(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """Headers carry ASCII and lose spaces at their ends: any other token would never match."""
+        if value is None:
+            return None
+        token = value.get_secret_value()
+        if not (token.isascii() and token.isprintable()) or token != token.strip():
+            raise ValueError("it must be printable ASCII without spaces at its ends; `openssl rand -hex 24` makes one")
+        if info.data.get("environment") == "production" and len(token) < SHORTEST_TOKEN:
+            raise ValueError(
+                f"it has {len(token)} characters, but in production it must have at least {SHORTEST_TOKEN}; "
+                "`openssl rand -hex 24` makes one"
+            )
+        return value
+
+    @field_validator("retention_mb")
+    @classmethod
+    def _room_to_work(cls, value: int) -> int:
+        """The log and the room kept for a full disk count, too."""
+        if 0 < value < SMALLEST_STORE:
+            raise ValueError(f"it must be 0 (no limit) or at least {SMALLEST_STORE}")
+        return value
 
     @cached_property
     def database(self) -> str:
@@ -107,10 +151,12 @@ def load_service_settings() -> ServiceSettings:
     """
     try:
         return ServiceSettings()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(".env: the file is no text in UTF-8; save it in that encoding") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]).upper()
         secret = any(word in name for word in ("PASSWORD", "TOKEN", "URL"))
         shown = "" if secret else f" is {first['input']!r}, but"
-        rule = first["msg"].replace("Input should be", "it must be")
+        rule = first["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
         raise InvalidInputError(f"environment variable {name}{shown}: {rule[0].lower()}{rule[1:]}") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from importlib.metadata import version
@@ -120,7 +121,7 @@ def read_part(path: Path) -> Record | None:
             for k, (kind, name, column) in enumerate(header["arrays"]):
                 found[kind].setdefault(name, {})[column] = archive[f"a{k}"]
             return Record(header["seed"], header["figures"], clock=header["clock"], point=header["point"], **found)
-    except (zipfile.BadZipFile, EOFError, KeyError, ValueError, OSError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, LookupError, ValueError, TypeError, RuntimeError, OSError):
         return None
 
 
@@ -135,7 +136,7 @@ def _arrays(record: Record) -> Iterator[tuple[tuple[str, str, str], FloatArray]]
 def _read_stamp(folder: Path) -> Mapping[str, object] | None:
     try:
         found: Mapping[str, object] = json.loads((folder / STAMP).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
     return found
 

@@ -18,6 +18,7 @@ from hybrid_scheduler.learning.memory import (
     ENERGY_WEIGHT,
     FRACTION,
     HEADER,
+    MEAN,
     SECOND,
     TASK_FEATURES,
     TIME_WEIGHT,
@@ -40,6 +41,7 @@ STEPS_HARD = 10
 RECENT = 500
 """Outcomes after a surprise that get half of the attention."""
 BIAS_RATE, BIAS_RATE_SURPRISED = 0.02, 0.5
+LEAST_SECONDS = 1e-9
 REWARD_RATE = 0.01
 """Of the running mean of rewards, which is for people to see."""
 FINAL_RATE = 0.2
@@ -103,6 +105,7 @@ class Agent:
         self.known = False
         self.kinds = np.zeros(layout.devices)
         self.stretch = 1.0
+        self._thought: tuple[ClusterView, int, Thought] | None = None
         self.forget_flight()
         self._weigh()
 
@@ -148,7 +151,9 @@ class Agent:
         return f"Highest learned value {value:.3g} of {actions} actions; {ahead}.", thought.seconds
 
     def _think(self, task: Task, view: ClusterView) -> Thought:
-        """Everything the agent thinks about a task."""
+        """Everything the agent thinks about a task; explaining a decision and making it think once."""
+        if self._thought is not None and self._thought[0] is view and self._thought[1] == task.task_id:
+            return self._thought[2]
         layout, row = self.layout, task_row(task)
         x, seconds, completion = np.empty(layout.inputs), np.empty(layout.devices), np.empty(layout.devices)
         ranked, out = np.empty(layout.devices, dtype=np.int64), np.zeros((2, 3))
@@ -156,7 +161,9 @@ class Agent:
         evaluate(
             row, view.devices, view.facts, self.memory, x, seconds, completion, ranked, response, energy, value, out
         )
-        return Thought(row, x, seconds, completion, ranked, response, energy, value, out)
+        thought = Thought(row, x, seconds, completion, ranked, response, energy, value, out)
+        self._thought = view, task.task_id, thought
+        return thought
 
     def _cost(self, response: FloatArray, energy: FloatArray) -> FloatArray:
         """What each action costs at once."""
@@ -206,6 +213,7 @@ class Agent:
 
     def learn(self, outcome: Outcome) -> None:
         """Learn from a finished task: times, surprise, transition, one gradient step."""
+        self._thought = None
         slot = self.flight.land(outcome.task_id)
         if slot is None or outcome.failed:
             return
@@ -216,7 +224,9 @@ class Agent:
         paid = self.memory[TIME_WEIGHT] * time + self.memory[ENERGY_WEIGHT] * outcome.energy
         self.usual.reward += REWARD_RATE * (-float(paid) - self.usual.reward)
         raw, parts = self.flight.raw[slot], [p for p in outcome.parts if not p.lost]
-        wholes = [(p.end - p.start) / (p.share * (self.stretch if len(parts) == 2 else 1.0)) for p in parts]
+        stretch = self.stretch if len(parts) == 2 else 1.0
+        # A clock that has run for long may show no time at all for a very short part.
+        wholes = [max(p.end - p.start, LEAST_SECONDS) / (p.share * stretch) for p in parts]
         if not self.usual.known:
             self.surprise.learn_range(raw)
             if self.usual.get_to_know(raw, wholes, self.memory):
@@ -311,8 +321,16 @@ class Agent:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`. What was learned for another objective is set aside, all but the times."""
+        self._thought = None
         bias, _, _ = self.layout.pieces(self.memory)
-        self.memory[: len(state["header"])] = state["header"]
+        header = np.asarray(state["header"], dtype=np.float64)
+        # Compiled code works out from the sizes where everything stands, and checks nothing.
+        if len(header) > HEADER or not np.array_equal(header[:TRUST], self.memory[:TRUST]):
+            raise ValueError("its sizes do not fit together")
+        divisors = header[[SECOND, *range(MEAN + TASK_FEATURES, MEAN + 2 * TASK_FEATURES)]]
+        if not (np.isfinite(header).all() and divisors.min() > 0):
+            raise ValueError("its figures are no numbers to work with")
+        self.memory[: len(header)] = header
         self._set_switches()
         bias[:] = state["bias"]
         self.usual.restore(state["usual"])

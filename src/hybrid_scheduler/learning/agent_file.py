@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-import os
-import pickle
+import io
+import pickletools
 import warnings
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from hybrid_scheduler.learning.model_file import append_checksum, described, open_archive, replacing
 from hybrid_scheduler.model.errors import InvalidInputError
 
-FORMAT = "hybrid-ml-scheduler agent"
-VERSION = 1
+FORMAT: Final = "hybrid-ml-scheduler agent"
+VERSION: Final = 1
+BUILDERS: Final = {"collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage"}
+"""What an agent is put together from. PyTorch itself allows more, an array of a billion zeros among it."""
 
 
 def write_agent(path: str | Path, contents: dict[str, Any]) -> None:
-    """Write the contents whole or not at all: a crash in the middle leaves the old file."""
+    """Write the contents whole or not at all: a crash in the middle leaves the old file.
+
+    Raises:
+        InvalidInputError: The file cannot be written.
+    """
     import torch
 
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_name(target.name + ".unfinished")
-    torch.save({"format": FORMAT, "version": VERSION, **contents}, unfinished)
-    os.replace(unfinished, target)
+    # In memory first, because PyTorch says nothing helpful about a full disk.
+    archive = io.BytesIO()
+    torch.save({"format": FORMAT, "version": VERSION, **contents}, archive)
+    with replacing(path) as file:
+        file.write(archive.getbuffer())
+        append_checksum(file)
 
 
 def read_agent(path: str | Path) -> dict[str, Any]:
@@ -35,14 +43,17 @@ def read_agent(path: str | Path) -> dict[str, Any]:
     import torch
 
     try:
-        with warnings.catch_warnings():
+        with Path(path).open("rb") as file, warnings.catch_warnings():
+            with open_archive(file) as archive:
+                _check_builders(archive)
             warnings.simplefilter("ignore")  # about files that are none of ours: the error below says it better
-            contents = torch.load(path, weights_only=True, map_location="cpu")
+            file.seek(0)
+            contents = torch.load(file, weights_only=True, map_location="cpu")
     except FileNotFoundError as error:
         raise InvalidInputError(f"there is no model file {path}; train one first or check the name") from error
-    except (OSError, EOFError, RuntimeError, ValueError, KeyError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
+    except Exception as error:
         raise InvalidInputError(
-            f"{path} is not a readable agent ({_first_line(error)}); it may be cut off or another kind of file: "
+            f"{path} is not a readable agent ({described(error)}); it may be cut off or another kind of file: "
             "save it again with save_model"
         ) from error
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
@@ -65,5 +76,11 @@ def summary_writer(folder: str) -> Any:
     return SummaryWriter(folder)
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:120]
+def _check_builders(archive: zipfile.ZipFile) -> None:
+    """Refuse what is put together from anything but tensors and plain values."""
+    for entry in archive.infolist():
+        if entry.filename.endswith(".pkl"):
+            steps = pickletools.genops(archive.read(entry))
+            foreign = {str(what) for step, what, _ in steps if "GLOBAL" in step.name} - BUILDERS
+            if foreign:
+                raise ValueError(f"it holds {min(foreign)}, which is no part of an agent")

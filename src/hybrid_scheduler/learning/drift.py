@@ -17,7 +17,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from hybrid_scheduler.learning.forest_file import Arrays
+from hybrid_scheduler.learning.model_file import Arrays
 from hybrid_scheduler.model.task import FloatArray
 
 THRESHOLD: Final = 11.0

@@ -17,21 +17,25 @@ FEATURE_NAMES: Final = ("size", "intensity", "memory", "memory_per_size", "inten
 FEATURES: Final = len(FEATURE_NAMES)
 LEAST_MEMORY: Final = 1.0
 """Megabytes: less than this counts as this much where memory divides, so that tasks without any have a feature."""
+LEAST_SIZE: Final = 1e-6
+LARGEST: Final = 1e30
+"""No feature is above this, so that none overflows the single precision in which trees compare."""
 
 
 @nb.njit(cache=True)
 def write_features(size: float, intensity: float, memory: float, out: NDArray[Any]) -> None:
     """Write the features of one task into the first places of `out`."""
-    out[0] = size
+    out[0] = min(size, LARGEST)
     out[1] = intensity
-    out[2] = memory
-    out[3] = memory / size
+    out[2] = min(memory, LARGEST)
+    out[3] = min(memory / max(size, LEAST_SIZE), LARGEST)
     out[4] = intensity / max(memory, LEAST_MEMORY)
 
 
 def feature_columns(size: FloatArray, intensity: FloatArray, memory: FloatArray) -> FloatArray:
     """The features of many tasks, one row each, in the order of `FEATURE_NAMES`."""
-    return np.column_stack([size, intensity, memory, memory / size, intensity / np.maximum(memory, LEAST_MEMORY)])
+    ratios = memory / np.maximum(size, LEAST_SIZE), intensity / np.maximum(memory, LEAST_MEMORY)
+    return np.minimum(np.column_stack([size, intensity, memory, *ratios]), LARGEST)
 
 
 def feature_matrix(tasks: TaskBatch) -> FloatArray:

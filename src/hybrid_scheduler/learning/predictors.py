@@ -5,9 +5,8 @@ They learn the best GPU fraction of a task offline. The libraries are imported w
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,12 +24,19 @@ UNNAMED_TARGET = "gpu_fraction"
 """What a target without a name is taken for."""
 
 P = TypeVar("P", bound="Predictor")
+P_co = TypeVar("P_co", bound="Predictor", covariant=True)
+
+
+class _Restore(Protocol[P_co]):
+    """The type of `Predictor.restore`."""
+
+    def __call__(self, path: str | Path, *, trusted: bool = False) -> P_co: ...
 
 
 class _Load:
     """``load(path)``: on an object it fills that one, on a class it makes a new one."""
 
-    def __get__(self, predictor: P | None, owner: type[P]) -> Callable[[str | Path], P]:
+    def __get__(self, predictor: P | None, owner: type[P]) -> _Restore[P]:
         return (owner() if predictor is None else predictor).restore
 
 
@@ -147,7 +153,7 @@ class Predictor:
             )
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model with joblib, and what it is.
+        """Write the fitted model with joblib, and what it is, with a checksum.
 
         Raises:
             InvalidInputError: It has not been fitted, or the file cannot be written.
@@ -162,20 +168,30 @@ class Predictor:
         }
         write_predictor(path, contents)
 
-    def restore(self: P, path: str | Path) -> P:
-        """Continue from a saved model; returns the predictor itself. Read only files you trust: they are pickles.
+    def restore(self: P, path: str | Path, *, trusted: bool = False) -> P:
+        """Continue from a saved model; returns the predictor itself.
 
-        What `load` does on an object; on the class, `load` makes a new one.
+        What `load` does on an object; on the class, `load` makes a new one. What the file is and whether it is damaged
+        is checked first. Still, it is a pickle, which can run any code when it is read, and a checksum does not tell
+        who made it: load only files whose origin you trust.
+
+        Args:
+            path: The file.
+            trusted: Load a bare joblib file too, one that `save` of an earlier version or somebody else wrote; a
+                warning says what that means.
 
         Raises:
             InvalidInputError: The file is missing, damaged, not such a model, or of another version.
         """
         self._require_library()
-        contents = read_predictor(path, type(self).__name__)
-        self.estimator = contents["estimator"]
-        self.feature_names, self.target = tuple(contents["feature_names"]), str(contents["target"])
-        self.seed = int(contents["seed"])
-        self._prepare()
+        contents = read_predictor(path, type(self).__name__, trusted=trusted)
+        try:
+            self.estimator = contents["estimator"]
+            self.feature_names, self.target = tuple(contents["feature_names"]), str(contents["target"])
+            self.seed = int(contents["seed"])
+            self._prepare()
+        except (AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
+            raise InvalidInputError(f"{path}: the model is damaged or incomplete ({error}); train it again") from error
         return self
 
     def _require_library(self) -> None:

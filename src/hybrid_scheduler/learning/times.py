@@ -22,8 +22,8 @@ from hybrid_scheduler.learning.choosing import (
 )
 from hybrid_scheduler.learning.features import FEATURES
 from hybrid_scheduler.learning.forest import Forest, ForestSettings
-from hybrid_scheduler.learning.forest_file import Arrays
-from hybrid_scheduler.learning.walk import check_forest
+from hybrid_scheduler.learning.model_file import Arrays
+from hybrid_scheduler.learning.walk import check_forest, tree_depths
 from hybrid_scheduler.model.task import FloatArray, IntArray
 
 
@@ -158,20 +158,26 @@ class TimeModel:
         Raises:
             KeyError, TypeError, ValueError, IndexError: Something is missing or does not fit together.
         """
-        groups = arrays["groups"].astype(np.int64)
-        model = cls(ForestSettings(**header["settings"]), len(groups), int(header["seed"]), front)
-        model.groups = groups
-        forest = model.forest
-        forest.take_outputs(np.zeros(groups.max() + 1, np.int64))
+        settings, groups = ForestSettings(**header["settings"]), arrays["groups"].astype(np.int64)
         words = np.empty(len(arrays["links"]))
         words.view(np.int32)[0::2], words.view(np.int32)[1::2] = arrays["thresholds"], arrays["links"]
-        values = arrays["values"].astype(np.float64)
-        check_forest(words, values, arrays["nodes"], arrays["leaves"], FEATURES, forest.trees, forest.outputs)
-        first = np.concatenate([[0], np.cumsum(arrays["nodes"])])
-        leaf = np.concatenate([[0], np.cumsum(arrays["leaves"])])
+        values, outputs = arrays["values"].astype(np.float64), arrays["values"].shape[1]
+        nodes, leaves = arrays["nodes"].astype(np.int64), arrays["leaves"].astype(np.int64)
+        check_forest(words, values, nodes, leaves, FEATURES, settings.n_estimators, outputs)
+        if groups.min() < 0 or groups.max() >= outputs:
+            raise ValueError("a device has an output that the trees do not have")
+        # Not those of the file: a walk of too few steps would end beside the leaves.
+        depths = tree_depths(words, nodes)
+        if depths.max() > settings.max_depth:
+            raise ValueError(f"a tree has {depths.max()} splits on a path, not {settings.max_depth} at most")
+        model = cls(settings, len(groups), int(header["seed"]), front)
+        model.groups, forest = groups, model.forest
+        forest.take_outputs(np.zeros(outputs, np.int64))
+        first = np.concatenate([[0], np.cumsum(nodes)])
+        leaf = np.concatenate([[0], np.cumsum(leaves)])
         for tree in range(forest.trees):
             own = words[first[tree] : first[tree + 1]], values[leaf[tree] : leaf[tree + 1]]
-            forest.put_tree(tree, *own, int(arrays["depths"][tree]))
+            forest.put_tree(tree, *own, int(depths[tree]))
         forest.grown = int(header["grown"])
         model._table[:, USUAL] = arrays["usual"]
         model.describe()

@@ -16,12 +16,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.task import FloatArray, IntArray
 
 FEATURE_BITS: Final = 8
 FEATURE_MASK: Final = (1 << FEATURE_BITS) - 1
 MOST_FEATURES: Final = FEATURE_MASK
 MOST_NODES: Final = 1 << (31 - FEATURE_BITS)
+MOST_ROOM: Final = 1 << 24
+"""Words that a forest from a file may take whatever its size is."""
 
 Floats32 = NDArray[np.float32]
 Ints32 = NDArray[np.int32]
@@ -185,6 +187,24 @@ def pack_tree(feature: Any, threshold: Any, left: Any, right: Any, features: int
     return words, leaves
 
 
+@nb.njit(cache=True)
+def tree_depths(words: FloatArray, nodes: IntArray) -> IntArray:
+    """Splits on the longest path of each tree; every child must come after its parent."""
+    links = words.view(np.int32)
+    result = np.zeros(len(nodes), np.int64)
+    first = 0
+    for tree in range(len(nodes)):
+        depths = np.zeros(nodes[tree], np.int64)
+        for node in range(nodes[tree]):
+            child = links[2 * (first + node) + 1] >> FEATURE_BITS
+            if child != node:
+                for reached in (child, child + 1):
+                    depths[reached] = max(depths[reached], depths[node] + 1)
+        result[tree] = depths.max()
+        first += nodes[tree]
+    return result
+
+
 def check_forest(
     words: FloatArray, values: FloatArray, nodes: Any, leaves: Any, features: int, trees: int, outputs: int
 ) -> None:
@@ -193,8 +213,13 @@ def check_forest(
     Raises:
         ValueError: They are not trees.
     """
+    if min(nodes.min(), leaves.min()) < 1:
+        raise ValueError("a tree has no nodes or no leaves")
     if len(nodes) != trees or len(leaves) != trees or nodes.sum() != len(words) or leaves.sum() != len(values):
         raise ValueError("the trees' sizes do not add up")
+    # In memory every tree has as much room as the largest.
+    if trees * (nodes.max() + leaves.max() * outputs) > MOST_ROOM + 20 * (len(words) + values.size):
+        raise ValueError("a tree is far larger than the others")
     if values.shape[1:] != (outputs,):
         raise ValueError(f"the leaves have values of shape {values.shape[1:]}, not {(outputs,)}")
     links, rows = words.view(np.int32)[1::2], words.view(np.int32)[0::2]

@@ -15,6 +15,7 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.ranges import SECONDS
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
 from hybrid_scheduler.model.view import FIXED, SHARED
 from hybrid_scheduler.physics.device import ClusterSpec
@@ -83,11 +84,12 @@ class TableCost:
                 f"the table has shape {self.seconds.shape}, but {len(self.task_ids)} tasks and "
                 f"{len(self.device_names)} devices are named"
             )
-        if not (np.isfinite(self.seconds).all() and (self.seconds > 0).all()):
-            row, column = np.argwhere(~(np.isfinite(self.seconds) & (self.seconds > 0)))[0]
+        outside = SECONDS.first_outside(self.seconds.ravel())
+        if outside is not None:
+            row, column = divmod(outside, len(self.device_names))
             raise InvalidInputError(
                 f"task {self.task_ids[row]} on {self.device_names[column]} takes {self.seconds[row, column]} s, "
-                "but a time must be above 0"
+                f"but a time must be {SECONDS}"
             )
 
     def times(self, tasks: TaskBatch, cluster: ClusterSpec) -> FloatArray:

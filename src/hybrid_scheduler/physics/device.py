@@ -1,15 +1,20 @@
-"""Device descriptions: the default figures of speed, memory, link, power and price live here and nowhere else."""
+"""Device descriptions: the default figures of speed, memory, link, power and price, and their ranges, live here.
+
+The ranges are wide enough for any machine and narrow enough that every figure derived from them, sums over millions of
+tasks included, is a number a computer can hold.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.ranges import Range
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.view import AVAILABLE, CPU, DEVICE_COLUMNS, GPU, KIND, MEMORY, NODE, PRICE, SINCE, WATTS
 
@@ -20,22 +25,39 @@ PCIE_MB_PER_SECOND = 16_000.0
 CPU_WATTS, GPU_WATTS = 30.0, 50.0
 CPU_DOLLARS_PER_SECOND, GPU_DOLLARS_PER_SECOND = 0.00002, 0.0001
 
+MOST_GPUS: Final = 1024
+MOST_DEVICES: Final = 1 + MOST_GPUS
+LONGEST_NAME: Final = 100
+SPEEDS: Final = Range(1e-6, 1e6)
+FIGURES: Final = {
+    "speed": SPEEDS,
+    "memory_mb": Range(1e-6, 1e12, "unlimited (infinity) or a number of megabytes"),
+    "bandwidth": Range(1e-3, 1e9, "a number of MB/s"),
+    "latency": Range(0.0, 1e6, "a number of seconds"),
+    "watts": Range(0.0, 1e6, "a number of watts"),
+    "idle_watts": Range(0.0, 1e6, "a number of watts"),
+    "dollars_per_second": Range(0.0, 1e6, "a number of dollars"),
+    "node": Range(0, 1e6, "a whole number"),
+}
+"""The range of every figure of a device."""
+DISTURBANCE_TIMES: Final = Range(0.0, 1e12, "a number of seconds")
+
 
 @dataclass(frozen=True, slots=True)
 class Device:
     """One CPU or GPU.
 
     Attributes:
-        name: Unique in the cluster, e.g. `gpu_0`.
+        name: Unique in the cluster, e.g. `gpu_0`; at most 100 printable characters.
         kind: `cpu` or `gpu`.
-        speed: Relative to the default device of its kind.
-        memory_mb: Memory of a GPU that a part must fit into; a CPU has no limit.
-        bandwidth: Link to main memory in MB/s (GPUs).
-        latency: Seconds every part pays before it can run, e.g. for launch and link set-up.
-        watts: Power while busy.
-        idle_watts: Power while idle.
-        dollars_per_second: Price of a busy second.
-        node: Number of the node the device sits in; a split stays within one node.
+        speed: Relative to the default device of its kind, 1e-6 to 1e6.
+        memory_mb: Memory of a GPU that a part must fit into, up to 1e12; a CPU has no limit.
+        bandwidth: Link to main memory in MB/s (GPUs), 1e-3 to 1e9.
+        latency: Seconds every part pays before it can run, e.g. for launch and link set-up, up to 1e6.
+        watts: Power while busy, up to 1e6.
+        idle_watts: Power while idle, up to 1e6.
+        dollars_per_second: Price of a busy second, up to 1e6.
+        node: Number of the node the device sits in, up to 1e6; a split stays within one node.
     """
 
     name: str
@@ -50,6 +72,11 @@ class Device:
     node: int = 0
 
     def __post_init__(self) -> None:
+        if not (0 < len(self.name) <= LONGEST_NAME and self.name.isprintable()):
+            raise InvalidInputError(
+                f"a device is called {self.name[:LONGEST_NAME]!r}, but a name must have 1 to {LONGEST_NAME} printable "
+                "characters"
+            )
         if self.kind not in ("cpu", "gpu"):
             raise InvalidInputError(f"device {self.name!r}: kind is {self.kind!r}, but it must be 'cpu' or 'gpu'")
         is_gpu = self.kind == "gpu"
@@ -61,31 +88,32 @@ class Device:
         for name, value in defaults.items():
             if math.isnan(getattr(self, name)):
                 object.__setattr__(self, name, value)
-        for name in ("speed", "memory_mb", "bandwidth"):
-            if not getattr(self, name) > 0:
-                raise InvalidInputError(f"device {self.name!r}: {name} is {getattr(self, name)}, but must be above 0")
-        if not math.isfinite(self.speed):
-            raise InvalidInputError(f"device {self.name!r}: speed is {self.speed}, but it must be finite")
-        for name in ("latency", "watts", "idle_watts", "dollars_per_second", "node"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise InvalidInputError(
-                    f"device {self.name!r}: {name} is {getattr(self, name)}, but it must be finite and at least 0"
-                )
+        for name, legal in FIGURES.items():
+            value = getattr(self, name)
+            if not (legal.holds(value) or (name == "memory_mb" and value == math.inf)):
+                raise InvalidInputError(f"device {self.name!r}: {name} is {value}, but it must be {legal}")
 
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """From `time` on, `device` runs at `speed` times its normal speed; 0 means it has failed, 1 that it is back."""
+    """From `time` on, `device` runs at `speed` times its normal speed; 0 means it has failed, 1 that it is back.
+
+    Times go up to 1e12 seconds, speeds other than 0 from 1e-6 to 1e6.
+    """
 
     time: float
     device: str
     speed: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.time) and self.time >= 0):
-            raise InvalidInputError(f"disturbance of {self.device!r}: time is {self.time}, but it must be at least 0")
-        if not (math.isfinite(self.speed) and self.speed >= 0):
-            raise InvalidInputError(f"disturbance of {self.device!r}: speed is {self.speed}, but it must be at least 0")
+        if not DISTURBANCE_TIMES.holds(self.time):
+            raise InvalidInputError(
+                f"disturbance of {self.device!r}: time is {self.time}, but it must be {DISTURBANCE_TIMES}"
+            )
+        if not (self.speed == 0 or SPEEDS.holds(self.speed)):
+            raise InvalidInputError(
+                f"disturbance of {self.device!r}: speed is {self.speed}, but it must be 0 (failed) or {SPEEDS}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +126,22 @@ class ClusterSpec:
     def __post_init__(self) -> None:
         if not self.devices:
             raise InvalidInputError("a cluster needs at least one device")
+        if len(self.devices) > MOST_DEVICES:
+            raise InvalidInputError(f"there are {len(self.devices)} devices, but a cluster has at most {MOST_DEVICES}")
         names = self.names
         for name in names:
             if names.count(name) > 1:
                 raise InvalidInputError(f"two devices are called {name!r}; names must be unique")
         for disturbance in self.disturbances:
             if disturbance.device not in names:
-                raise InvalidInputError(
-                    f"disturbance of {disturbance.device!r}: no such device; known: {', '.join(names)}"
-                )
+                known = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+                raise InvalidInputError(f"disturbance of {disturbance.device!r}: no such device; known: {known}")
 
     @classmethod
     def default(cls, num_gpus: int = 4, memory_per_gpu: float = GPU_MEMORY_MB) -> ClusterSpec:
         """One CPU and `num_gpus` GPUs of the default kind."""
-        if not 0 <= num_gpus <= 1024:
-            raise InvalidInputError(f"num_gpus is {num_gpus}, but it must be from 0 to 1024")
+        if not 0 <= num_gpus <= MOST_GPUS:
+            raise InvalidInputError(f"num_gpus is {num_gpus}, but it must be from 0 to {MOST_GPUS}")
         gpus = (Device(f"gpu_{i}", "gpu", memory_mb=memory_per_gpu) for i in range(num_gpus))
         return cls((Device("cpu_0", "cpu"), *gpus))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.ranges import Range
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
 from hybrid_scheduler.model.view import FACT_COUNT, MEMORY_POLICY, PENALTY, SPLIT
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost
@@ -21,6 +21,8 @@ Pricing = Literal["cloud", "electricity"]
 
 DOLLARS_PER_KWH = 0.15
 JOULES_PER_KWH = 3.6e6
+STRETCHES: Final = Range(0.0, 10.0)
+"""What may be set of `coexecution_penalty` and `noise`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,9 @@ class Physics:
     Attributes:
         cost: How long a share of a task takes on a device.
         split: Whether the two parts of a split task run at the same time or one after the other.
-        coexecution_penalty: Both parts of a concurrent split are stretched by 1 plus this.
+        coexecution_penalty: Both parts of a concurrent split are stretched by 1 plus this, 0 to 10.
         memory_policy: What happens to a task that does not fit: `fallback` to a CPU, or `fail`.
-        noise: Sigma of the log-normal noise on durations.
+        noise: Sigma of the log-normal noise on durations, 0 to 10.
         pricing: `cloud` (per busy second) or `electricity` (per kWh).
     """
 
@@ -50,9 +52,8 @@ class Physics:
                 options = " or ".join(map(repr, get_args(choice)))
                 raise InvalidInputError(f"{name} is {getattr(self, name)!r}, but it must be {options}")
         for name in ("coexecution_penalty", "noise"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and 0 <= value <= 10):
-                raise InvalidInputError(f"{name} is {value}, but it must be a number from 0 to 10")
+            if not STRETCHES.holds(getattr(self, name)):
+                raise InvalidInputError(f"{name} is {getattr(self, name)}, but it must be {STRETCHES}")
 
     def facts(self) -> FloatArray:
         """The public facts in the form schedulers see."""

@@ -34,6 +34,7 @@ NEEDED = {
 }
 RACE = "race"
 """What stands for the name of the experiment where there was none, but one race."""
+MOST_BYTES = 2**28
 POINT_NEEDED = ("schedulers", "comparisons", "significance")
 """What a report needs of a document, and of each of its points."""
 
@@ -191,8 +192,12 @@ def open_run(name: str | Path) -> Run:
             f"{folder} holds no {DOCUMENT}; give the folder of a finished experiment, e.g. data/results/mixed"
         )
     try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(f"it has more than {MOST_BYTES} bytes")
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+        if not (isinstance(document, dict) and all(isinstance(each, dict) for each in document.get("points", []))):
+            raise TypeError("it is no mapping of keys to values")
+    except (ValueError, TypeError, OSError, RecursionError) as error:
         raise InvalidInputError(f"{path} is damaged ({error}); run the experiment again") from error
     points = document.get("points", [document])
     missing = (NEEDED - set(document)) | {key for key in POINT_NEEDED for point in points if key not in point}

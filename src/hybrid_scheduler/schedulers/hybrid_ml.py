@@ -22,7 +22,7 @@ from hybrid_scheduler.learning.choosing import (
 )
 from hybrid_scheduler.learning.drift import DriftDetector
 from hybrid_scheduler.learning.features import FEATURES, write_features
-from hybrid_scheduler.learning.forest_file import Arrays
+from hybrid_scheduler.learning.model_file import Arrays
 from hybrid_scheduler.learning.rows import TASK_FIGURES, Rows
 from hybrid_scheduler.learning.times import ModelVersion, TimeModel, log_seconds, score
 from hybrid_scheduler.model.errors import InvalidInputError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from math import isnan
 from pathlib import Path
@@ -20,6 +21,8 @@ from hybrid_scheduler.schedulers.base import Explanation, Kernel, RaceLearner, k
 
 LOG_EVERY = 100
 """Gradient steps between two entries in the TensorBoard log."""
+MOST_DEVICES = 4096
+"""Of a kind, that an agent in a file may be made for."""
 
 
 class DQNScheduler(RaceLearner):
@@ -67,12 +70,7 @@ class DQNScheduler(RaceLearner):
         if find_spec("torch") is None:
             raise MissingExtraError("rl_agent", "PyTorch", "learning")
         self.energy_weight = _within("energy_weight", energy_weight, 0.0, 1.0)
-        self.fractions = tuple(sorted(float(f) for f in fractions))
-        if not (1 <= len(self.fractions) <= MAX_FRACTIONS and self.fractions[0] > 0 and self.fractions[-1] <= 1):
-            raise InvalidInputError(
-                f"fractions are {list(fractions)}, but there must be 1 to {MAX_FRACTIONS} of them, above 0, at most 1"
-            )
-        self.hidden = int(_within("hidden", hidden, 1, 4096))
+        self._set_sizes(fractions, hidden)
         self.gamma = _within("gamma", gamma, 0.0, 0.9999)
         self.learning_rate = _within("learning_rate", learning_rate, 1e-9, 1.0)
         self.epsilon = _within("epsilon", epsilon, 0.0, 1.0)
@@ -163,10 +161,11 @@ class DQNScheduler(RaceLearner):
         contents = read_agent(path)
         try:
             node = contents["node"]
-            self.fractions, self.hidden = tuple(node["fractions"]), int(node["hidden"])
-            agent = self._build(node["cpus"], node["gpus"])
+            self._set_sizes(node["fractions"], node["hidden"])
+            cpus, gpus = (int(_within(kind, node[kind], 0, MOST_DEVICES)) for kind in ("cpus", "gpus"))
+            agent = self._build(cpus, gpus)
             agent.restore(contents["agent"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        except Exception as error:  # whatever can be wrong with figures and tensors from anywhere
             raise InvalidInputError(f"{path} is damaged or incomplete ({error!r}); train it again") from error
         self._agent, self.updates = agent, agent.deep.updates
 
@@ -195,6 +194,14 @@ class DQNScheduler(RaceLearner):
             )
         self._agent.meet(view)
         return self._agent
+
+    def _set_sizes(self, fractions: Sequence[float], hidden: int) -> None:
+        self.fractions = tuple(sorted(float(f) for f in fractions))
+        if not (1 <= len(self.fractions) <= MAX_FRACTIONS and self.fractions[0] > 0 and self.fractions[-1] <= 1):
+            raise InvalidInputError(
+                f"fractions are {list(fractions)}, but there must be 1 to {MAX_FRACTIONS} of them, above 0, at most 1"
+            )
+        self.hidden = int(_within("hidden", hidden, 1, 4096))
 
     def _build(self, cpus: int, gpus: int) -> Agent:
         options = AgentOptions(

@@ -12,7 +12,8 @@ import numpy as np
 from hybrid_scheduler.learning.choosing import CONGESTION, ENERGY_WEIGHT, SEED, TABLE, USE_QUEUES, choose, remember
 from hybrid_scheduler.learning.features import FEATURES, feature_matrix, write_features
 from hybrid_scheduler.learning.forest import ForestSettings
-from hybrid_scheduler.learning.forest_file import Arrays, read_archive, write_archive
+from hybrid_scheduler.learning.forest_file import read_archive, write_archive
+from hybrid_scheduler.learning.model_file import Arrays
 from hybrid_scheduler.learning.times import ModelVersion, TimeModel, log_seconds, score
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
@@ -158,7 +159,7 @@ class StaticForest(CompiledScheduler, LabelLearner):
         header, arrays = read_archive(path)
         try:
             self._from_arrays(header, arrays)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except Exception as error:  # whatever can be wrong with figures and arrays from anywhere
             raise InvalidInputError(f"{path}: the model is damaged or incomplete ({error}); train it again") from error
 
     def _train(self, labels: LabelBatch) -> tuple[FloatArray, FloatArray, FloatArray]:

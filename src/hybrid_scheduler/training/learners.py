@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
+from hybrid_scheduler.learning.model_file import make_folder
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
@@ -34,7 +35,7 @@ def train_models(
     Raises:
         InvalidInputError: The tasks do not go together with the node, or a package is missing.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)  # before the work: a folder that cannot be made is said at once
     report: dict[str, dict[str, object]] = {}
     for name in names:
         began, path = perf_counter(), folder / FILES[name]

@@ -75,16 +75,11 @@ class OfflineTrainer:
         labels = self.label(workload)
         features = pd.DataFrame(feature_matrix(labels.tasks), columns=list(FEATURE_NAMES))
         results = self.predictor.fit(features, pd.Series(labels.gpu_fraction, name=TARGET), self.test_size)
-        path = Path(model_output_path)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidInputError(f"{path}: the folder cannot be made ({error.strerror}); choose another") from error
-        self.predictor.save(path)
+        self.predictor.save(model_output_path)
         return {
             "training_results": results,
             "feature_importances": self.predictor.feature_importance() if self.predictor.ranks_features else {},
-            "model_path": str(path),
+            "model_path": str(model_output_path),
             "tasks": len(labels),
             "target": TARGET,
             "features": list(FEATURE_NAMES),

@@ -70,6 +70,7 @@ def make_models(folder: Path, say: Callable[[str], object]) -> None:
         train_scheduler(learner, tasks, cluster, physics, seed=SEED)
         path = folder / MODELS[name]
         learner.save_model(path, **({"replay": False} if name == "rl_agent" else {}))
+        path.chmod(0o644)  # it travels with the package, for everybody
         say(f"{path.name}: {path.stat().st_size / 1000:.0f} kB\n")
 
 
