@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from hybrid_scheduler.engine.live import LiveRace
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.engine.source import LiveSource
-from hybrid_scheduler.model import Task, TaskBatch
+from hybrid_scheduler.model import ClusterView, Decision, Part, Task, TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec, Disturbance
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.workloads import WorkloadGenerator
 
@@ -32,8 +35,8 @@ def run_live(race: LiveRace, tasks: int, step: float) -> dict[str, dict[int, tup
         if arrived is not None:
             race.add(arrived.tasks, arrived.parents)
             added += len(arrived.tasks)
-        collect(race.advance(race.now + step), found)
-    collect(race.drain(), found)
+        collect(race.advance(race.now + step).finished, found)
+    collect(race.drain().finished, found)
     return found
 
 
@@ -93,7 +96,7 @@ def test_a_submitted_task_is_judged_at_once() -> None:
     race = live_race()
     run_live(race, 300, 1.0)
     race.now = max(c.sim.now for c in race.contestants.values())
-    verdicts = race.submit(task_at(race, 999))
+    verdicts = race.submit([task_at(race, 999)])[0]
     assert set(verdicts) == set(NAMES)
     for name, verdict in verdicts.items():
         assert verdict is not None
@@ -103,17 +106,17 @@ def test_a_submitted_task_is_judged_at_once() -> None:
         assert len(verdict.seconds) == len(verdict.wait) == 5
         if name == "oracle":
             assert verdict.projected.response_time == pytest.approx(verdict.best_response)
-    assert [task.task_id for task in race.drain().tasks] == [999]
+    assert [task.task_id for task in race.drain().finished.tasks] == [999]
 
 
 def test_a_submitted_task_waits_for_its_parents() -> None:
     race = live_race(("cpu_only", "oracle"))
     race.advance(1.0)
-    big = race.submit(task_at(race, 1, 3000.0))
-    child = race.submit(task_at(race, 2), parents=[1, 77])
+    (big,) = race.submit([task_at(race, 1, 3000.0)])
+    (child,) = race.submit([task_at(race, 2)], {2: [1, 77]})
     assert child == {"cpu_only": None, "oracle": None}
     race.add(TaskBatch.from_tasks([Task(3, 10.0, 0.5, 1.0, race.now)]))
-    finished = race.drain()
+    finished = race.drain().finished
     assert [task.task_id for task in finished.tasks] == [1, 2, 3]
     for name, outcomes in finished.outcomes.items():
         verdict = big[name]
@@ -129,10 +132,96 @@ def test_the_rate_can_change_in_the_middle_of_a_gap() -> None:
     assert source.next_arrival() == pytest.approx(first / 2 + first / 20)
 
 
-def test_utilization_is_what_the_parts_say() -> None:
-    race = live_race(("cpu_only",))
-    race.submit(task_at(race, 1, 500.0))
-    end = race.contestants["cpu_only"].sim.state.parts[0]["end"]
-    race.advance(2 * float(end))
-    assert race.utilization(0.0)["cpu_only"]["cpu_0"] == pytest.approx(0.5)
-    assert race.utilization(0.0)["cpu_only"]["gpu_0"] == 0.0
+def test_busy_seconds_are_what_the_parts_say_also_of_tasks_that_are_forgotten() -> None:
+    race = live_race(("cpu_only", "oracle"), physics=Physics())
+    run_live(race, 4000, 5.0)
+    assert race.forgotten > 2000
+    batch = LiveSource("mixed", 5, RATE).until(np.inf, 4000, 0)
+    assert batch is not None
+    for name, busy in race.busy_seconds().items():
+        outcomes = Race(batch.tasks).run(create_scheduler(name, 1))
+        parts = np.bincount(outcomes.part_device, outcomes.part_end - outcomes.part_start, minlength=5)
+        assert busy == pytest.approx(parts)
+
+
+class Fragile(Scheduler):
+    """Fails at its third decision."""
+
+    def __init__(self, how: str = "raises") -> None:
+        self.how = how
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        if view.number < 2:
+            return Decision.whole(0)
+        if self.how == "raises":
+            raise ZeroDivisionError("third")
+        answers: dict[str, Any] = {
+            "nothing": None,
+            "nonsense": Decision((Part("gpu", 1.0, 0.0),)),  # type: ignore[arg-type]
+            "nan": Decision.whole(0, float("nan")),
+            "unknown device": Decision.whole(99),
+        }
+        found: Decision = answers[self.how]
+        return found
+
+
+@pytest.mark.parametrize("how", ["raises", "nothing", "nonsense", "nan", "unknown device"])
+def test_a_scheduler_that_fails_is_taken_out_and_the_race_goes_on(how: str) -> None:
+    race = LiveRace({"fragile": Fragile(how), "mct": create_scheduler("mct")}, ClusterSpec.default(), Physics())
+    found = run_live(race, 50, 1.0)
+    assert set(race.out) == {"fragile"}
+    assert "Fragile" in race.out["fragile"]
+    assert sorted(found["fragile"]) == sorted(found["mct"]) == list(range(50)), "every task has a row of both"
+
+
+def test_what_a_failed_scheduler_leaves_is_failed_with_the_reason() -> None:
+    race = LiveRace({"fragile": Fragile(), "mct": create_scheduler("mct")}, ClusterSpec.default(), Physics())
+    race.add(TaskBatch.from_tasks([Task(i, 900.0, 0.5, 10.0, float(i)) for i in range(5)]))
+    finished = race.drain().finished
+    outcomes = finished.outcomes["fragile"]
+    reasons = finished.reasons["fragile"]
+    assert [outcome.failed for outcome in outcomes] == [outcome.task_id in reasons for outcome in outcomes]
+    assert sum(outcome.failed for outcome in outcomes) >= 3
+    assert all("ZeroDivisionError('third')" in reason for reason in reasons.values())
+    assert not any(outcome.failed for outcome in finished.outcomes["mct"])
+    assert finished.reasons["mct"] == {}
+
+
+def test_giving_up_fails_what_is_open_and_leaves_idle_devices() -> None:
+    race = live_race(("cpu_only", "mct"), physics=Physics())
+    race.add(TaskBatch.from_tasks([Task(i, 4000.0, 0.5, 10.0, 0.1 * i) for i in range(20)]))
+    advance = race.advance(10.0)
+    assert len(advance.by_scheduler["mct"]) > len(advance.by_scheduler["cpu_only"]), "each goes on by itself"
+    failed = race.give_up("cpu_only", "too slow")
+    assert failed == 20 - len(advance.by_scheduler["cpu_only"])
+    assert race.unfinished()["cpu_only"] == 0
+    later = race.submit([Task(99, 500.0, 0.5, 10.0, race.now)])[0]["cpu_only"]
+    assert later is not None
+    assert later.projected.wait_time == 0.0
+    finished = race.drain().finished
+    assert {task.task_id for task in finished.tasks} == {*range(20), 99} - {
+        task.task_id for task in advance.finished.tasks
+    }
+    assert set(finished.reasons["cpu_only"].values()) == {"too slow"}
+    lost = [part for outcome in finished.outcomes["cpu_only"] for part in outcome.parts if part.lost]
+    assert all(part.end <= 10.0 for part in lost)
+
+
+def test_one_endless_task_holds_nobody_else_up() -> None:
+    race = live_race(("cpu_only", "mct"), physics=Physics())
+    race.submit([Task(10**6, 1e8, 0.5, 0.0, 0.0)])
+    race.add(TaskBatch.from_tasks([Task(i, 500.0, 0.5, 10.0, 0.1 * i) for i in range(500)]))
+    advance = race.advance(100.0)
+    assert len(advance.by_scheduler["mct"]) == 500
+    assert len(advance.by_scheduler["cpu_only"]) == len(advance.finished) == 0
+    assert race.stuck("cpu_only", 3600.0) == 501
+    assert race.stuck("mct", 3600.0) == 1
+    race.give_up("cpu_only", "too slow")
+    assert len(race.advance(101.0).finished) == 500
+
+
+def test_finished_tasks_behind_an_endless_one_are_forgotten() -> None:
+    race = live_race(("mct", "oracle"), physics=Physics())
+    race.submit([Task(10**6, 1e8, 0.5, 0.0, 0.0)])
+    run_live(race, 6000, 5.0)
+    assert race.forgotten > 4000

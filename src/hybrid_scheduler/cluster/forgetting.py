@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.compiled import hot
 from hybrid_scheduler.cluster.queues import advance
@@ -16,61 +17,66 @@ def leave_queues(devices: FloatArray, lanes: Records, parts: Records, now: float
     advance(devices, lanes, parts, now)
 
 
-def forget(state: State, count: int, now: float) -> State:
-    """The same state without its first `count` tasks, which must all have finished by `now` and been taken.
+def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
+    """The same state without the tasks where `gone` is true, which must all have finished by `now` and been taken.
 
-    Tasks and parts are numbered anew; nothing that a scheduler or an outcome could see changes.
+    A task may only go together with its parents. Tasks and parts are numbered anew; nothing that a scheduler or an
+    outcome could see changes.
     """
     leave_queues(state.devices, state.lanes, state.parts, now)
     c = state.counters
-    used_parts, used_edges = int(c[PARTS]), int(c[EDGES])
-    kept = np.flatnonzero(state.parts["task"][:used_parts] >= count)
-    new_part = np.full(used_parts + 1, -1, dtype=np.int32)  # the last entry serves the -1 of "none"
-    new_part[kept] = np.arange(len(kept), dtype=np.int32)
+    used_parts, stays = int(c[PARTS]), ~gone
+    kept = np.flatnonzero(stays[state.parts["task"][:used_parts]])
+    new_task, new_part = _numbers(np.flatnonzero(stays), len(gone)), _numbers(kept, used_parts)
     parts = state.parts[kept]
-    parts["task"] -= count
+    parts["task"] = new_task[parts["task"]]
     for link in ("next", "after", "before"):
         parts[link] = new_part[parts[link]]
     lanes = state.lanes.copy()
     for link in ("head", "tail"):
         lanes[link] = new_part[lanes[link]]
-    tasks = state.tasks[count : c[TASKS]].copy()
+    tasks = state.tasks[: c[TASKS]][stays]
     for link in ("first_part", "last_part"):
         tasks[link] = new_part[tasks[link]]
-    edges, tasks["first_edge"] = _edges(state, tasks["first_edge"], count, used_edges)
+    edges, tasks["first_edge"] = _edges(state, tasks["first_edge"], new_task)
     heaps = {"ready": state.ready[: c[READY]].copy(), "done": state.done[: c[DONE]].copy()}
     for heap in heaps.values():
-        heap["task"] -= count
-    rest = slice(count, int(c[TASKS]))
-    c[TASKS] -= count
-    c[NEXT] -= count
-    c[PARTS], c[EDGES] = len(parts), len(edges)
-    c[CURRENT] = -1
+        heap["task"] = new_task[heap["task"]]
+    c[NEXT] = int(stays[: c[NEXT]].sum())
+    count = len(gone)
+    c[TASKS], c[PARTS], c[EDGES], c[CURRENT] = len(tasks), len(parts), len(edges), -1
     return state._replace(
         lanes=lanes,
         tasks=tasks,
         parts=parts,
         edges=edges,
-        features=state.features[rest].copy(),
-        nominal=state.nominal[rest].copy(),
-        realised=state.realised[rest].copy(),
+        features=state.features[:count][stays],
+        nominal=state.nominal[:count][stays],
+        realised=state.realised[:count][stays],
         **heaps,
     )
 
 
-def _edges(state: State, first_edge: Records, count: int, used: int) -> tuple[Records, Records]:
+def _numbers(kept: NDArray[np.int64], count: int) -> NDArray[np.int32]:
+    """The new number of every old one, -1 for those that go; the last entry serves the -1 of "none"."""
+    numbers = np.full(count + 1, -1, dtype=np.int32)
+    numbers[kept] = np.arange(len(kept), dtype=np.int32)
+    return numbers
+
+
+def _edges(state: State, first_edge: Records, new_task: NDArray[np.int32]) -> tuple[Records, Records]:
     """The edges to tasks that stay, and where each staying task's list of children starts now."""
+    used = int(state.counters[EDGES])
     edges = state.edges[:used].copy()
-    # Children stand behind their parents, so an edge of a staying parent has a staying child.
+    # A child stays as long as a parent does, so an edge of a staying parent has a staying child.
     kept = np.zeros(used, dtype=bool)
     for start in first_edge[first_edge >= 0]:
         edge = int(start)
         while edge >= 0:
             kept[edge] = True
             edge = int(edges[edge]["next"])
-    new_edge = np.full(used + 1, -1, dtype=np.int32)
-    new_edge[np.flatnonzero(kept)] = np.arange(int(kept.sum()), dtype=np.int32)
+    new_edge = _numbers(np.flatnonzero(kept), used)
     staying = edges[kept]
-    staying["child"] -= count
+    staying["child"] = new_task[staying["child"]]
     staying["next"] = new_edge[staying["next"]]
     return staying, new_edge[first_edge]

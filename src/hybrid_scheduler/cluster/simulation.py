@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from hybrid_scheduler.cluster.abandoning import abandon
 from hybrid_scheduler.cluster.collect import collect
 from hybrid_scheduler.cluster.disturb import disturb
 from hybrid_scheduler.cluster.forgetting import forget
@@ -35,6 +36,7 @@ from hybrid_scheduler.cluster.state import (
     LANE,
     NOW,
     PART,
+    PARTS,
     PLACED,
     READY,
     SEES_ESTIMATES,
@@ -46,7 +48,7 @@ from hybrid_scheduler.cluster.state import (
     State,
 )
 from hybrid_scheduler.model.decision import Decision
-from hybrid_scheduler.model.errors import IllegalDecisionError
+from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray, TaskBatch
 from hybrid_scheduler.model.view import KERNEL_SIGNATURE, NO_FREE, NO_TIMES, ClusterView
@@ -59,6 +61,30 @@ NO_LIMIT = 2**62
 @nb.cfunc(KERNEL_SIGNATURE, cache=True)
 def _no_policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
     return 0
+
+
+def _run(*arguments: Any) -> int:
+    """The compiled loop without numba's look at the types of all arguments, which takes longer than a decision.
+
+    That is safe because they are always the same: `Simulation` makes the arrays, `_check_memory` looks at the rest.
+    """
+    global _entry
+    if _entry is None:
+        reason: int = run(*arguments)
+        (compiled,) = run.overloads.values()  # type: ignore[attr-defined]
+        _entry = compiled.entry_point
+        return reason
+    return _entry(*arguments)
+
+
+_entry: Callable[..., int] | None = None
+
+
+def _check_memory(memory: FloatArray) -> None:
+    """Refuse a scheduler's state that compiled code would misread."""
+    good = isinstance(memory, np.ndarray) and memory.dtype == np.float64 and memory.ndim == 1
+    if not (good and memory.flags.c_contiguous):
+        raise SchedulerError("kernel_state must give a contiguous, one-dimensional array of float64")
 
 
 class Simulation:
@@ -122,6 +148,7 @@ class Simulation:
         rows = slice(base, base + n)
         if base == 0:
             # A million tasks need not be copied for every scheduler in the race.
+            nominal, realised = np.ascontiguousarray(nominal), np.ascontiguousarray(realised)
             state = state._replace(features=tasks.feature_rows(), nominal=nominal, realised=realised)
         else:
             features, times = _room(state.features, base + n), _room(state.nominal, base + n)
@@ -177,12 +204,38 @@ class Simulation:
         settled = (tasks["status"] == PLACED) | (tasks["status"] == FAILED)
         return np.asarray(settled & (tasks["finish"] <= until))
 
-    def forget(self, count: int, now: float) -> None:
-        """Drop the first `count` tasks, all finished by `now` and taken; positions shift down by as many.
+    def finishing_after(self, moment: float) -> NDArray[np.bool_]:
+        """For every task, whether it is placed and will finish after this moment, if nothing disturbs it."""
+        tasks = self.state.tasks[: self.state.counters[TASKS]]
+        return np.asarray((tasks["status"] == PLACED) & (tasks["finish"] > moment))
+
+    def nth_finish(self, count: int, after: float) -> float:
+        """When the `count`-th placed task to finish after a moment does; infinite when fewer are placed."""
+        tasks = self.state.tasks[: self.state.counters[TASKS]]
+        finish = tasks["finish"][self.finishing_after(after)]
+        return float(np.partition(finish, count - 1)[count - 1]) if len(finish) >= count else math.inf
+
+    def busy_seconds(self, until: float, of: NDArray[np.bool_] | None = None) -> FloatArray:
+        """Seconds every device has worked until then on the tasks in memory, or on those where `of` is true."""
+        parts = self.state.parts[: self.state.counters[PARTS]]
+        if of is not None:
+            parts = parts[of[parts["task"]]]
+        seconds = np.minimum(parts["end"], until) - np.minimum(parts["start"], until)
+        busy = np.bincount(parts["device"], weights=seconds, minlength=len(self.cluster.devices))
+        return busy.astype(np.float64)
+
+    def forget(self, gone: NDArray[np.bool_], now: float) -> None:
+        """Drop the tasks where `gone` is true, all finished by `now` and taken; the others move up.
 
         Call it between runs, with the `until` of the last one as `now`.
         """
-        self.state = forget(self.state, count, now)
+        self.state = forget(self.state, gone, now)
+
+    def abandon(self, now: float) -> IntArray:
+        """Fail every task that has not finished by `now` and empty all queues; returns the positions of those tasks."""
+        if self._observing:
+            self.state = self.state._replace(done=_room(self.state.done, int(self.state.counters[TASKS])))
+        return abandon(self.state, now, self._observing)
 
     def run(
         self,
@@ -197,8 +250,9 @@ class Simulation:
         Raises:
             IllegalDecisionError: The last decision cannot be carried out.
         """
+        _check_memory(memory)
         while True:
-            reason: int = run(
+            reason: int = _run(
                 _no_policy if policy is None else policy,
                 policy is not None,
                 self._sees,
@@ -256,10 +310,20 @@ class Simulation:
         return times, self.state.free.copy()
 
     def answer(self, decision: Decision) -> None:
-        """Hand in the decision for the current task; the next `run` carries it out."""
+        """Hand in the decision for the current task; the next `run` carries it out.
+
+        Raises:
+            IllegalDecisionError: It is no decision, or not one made of numbers.
+        """
+        task_id = self.state.tasks[self.current]["id"]
+        if not isinstance(decision, Decision):
+            raise IllegalDecisionError(f"the answer for task {task_id} is {decision!r}, but it must be a Decision")
         parts = decision.parts
         for row, part in enumerate(parts[:2]):
-            self.state.out[row] = (part.device, part.share, part.expected)
+            try:
+                self.state.out[row] = (part.device, part.share, part.expected)
+            except (TypeError, ValueError) as error:
+                raise IllegalDecisionError(f"the decision for task {task_id} holds {part!r}: {error}") from error
         self.state.counters[ANSWER] = len(parts)
 
     def take_outcomes(self, until: float) -> IntArray:

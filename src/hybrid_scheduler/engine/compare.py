@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
 
@@ -12,7 +13,7 @@ import numpy as np
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.metrics.base import Value
 from hybrid_scheduler.metrics.registry import summarise
-from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.errors import InvalidInputError, SchedulerError
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.bounds import LowerBound
@@ -118,7 +119,7 @@ class Comparison:
 
         Raises:
             InvalidInputError: The tasks, the node and the warm-up do not go together.
-            IllegalDecisionError: A scheduler decided something the node cannot carry out.
+            SchedulerError: A scheduler failed, or decided something the node cannot carry out; the message names it.
         """
         self._rehearse()
         began = perf_counter()
@@ -127,7 +128,8 @@ class Comparison:
         bounds: list[LowerBound] = []
         for name, scheduler in self.schedulers.items():
             before = _learned(scheduler)
-            outcomes, decision_us = _timed(race, name, scheduler, progress)
+            with _named(name):
+                outcomes, decision_us = _timed(race, name, scheduler, progress)
             if keep is not None:
                 keep(name, outcomes)
             counted = race.counted(outcomes)
@@ -151,8 +153,9 @@ class Comparison:
     def _rehearse(self) -> None:
         """Take a few tasks through everything the clock will time, so that the code is compiled and loaded by then."""
         race = self._race(_few(self.tasks), 0)
-        for scheduler in self.schedulers.values():
-            outcomes = race.run(scheduler.clone(), progress=lambda _: None)
+        for name, scheduler in self.schedulers.items():
+            with _named(name):
+                outcomes = race.run(scheduler.clone(), progress=lambda _: None)
             summarise(race.counted(outcomes))
             race.lower_bound(outcomes)
 
@@ -176,6 +179,15 @@ def node_facts(cluster: ClusterSpec, physics: Physics) -> dict[str, object]:
             "noise": physics.noise,
         },
     }
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Say who failed."""
+    try:
+        yield
+    except SchedulerError as error:
+        raise type(error)(f"scheduler {name!r} cannot be compared: {error}") from error
 
 
 def _learned(scheduler: Scheduler) -> dict[str, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol
 
@@ -10,7 +12,7 @@ import numba as nb
 
 from hybrid_scheduler.cluster.simulation import NO_LIMIT, Simulation
 from hybrid_scheduler.cluster.state import DECIDE, OUTCOMES, SEES_ESTIMATES, SEES_QUEUES, SEES_TRUTH
-from hybrid_scheduler.model.errors import IllegalDecisionError
+from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.label import Label
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.view import KERNEL_SIGNATURE
@@ -47,6 +49,25 @@ class TaskBook(Protocol):
         """The oracle's label of it."""
 
 
+@contextmanager
+def named_failures(scheduler: Scheduler) -> Iterator[None]:
+    """Whatever a scheduler raises becomes one kind of error that names it and the place.
+
+    Raises:
+        SchedulerError: The scheduler raised something that is none of our errors, or decided something illegal.
+    """
+    try:
+        yield
+    except IllegalDecisionError as error:
+        raise IllegalDecisionError(f"{type(scheduler).__name__}: {error}") from error
+    except HybridSchedulerError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.filename}, line {last.lineno}, in {last.name}"
+        raise SchedulerError(f"{type(scheduler).__name__} failed: {error!r} ({where})") from error
+
+
 class Contestant:
     """Drives one scheduler through its simulation.
 
@@ -75,22 +96,20 @@ class Contestant:
         """Go on until the simulation needs somebody else than the scheduler; returns its reason (`cluster.state`).
 
         Raises:
-            IllegalDecisionError: The scheduler decided something the node cannot carry out.
+            SchedulerError: The scheduler failed, or decided something the node cannot carry out.
         """
         sim, scheduler = self.sim, self.scheduler
-        kernel = scheduler.active_kernel() if self._compiled else None
-        policy = None if kernel is None else compiled_policy(kernel)
-        while True:
-            try:
+        with named_failures(scheduler):
+            kernel = scheduler.active_kernel() if self._compiled else None
+            policy = None if kernel is None else compiled_policy(kernel)
+            while True:
                 reason = sim.run(policy, scheduler.kernel_state(), until=until, limit=limit)
-            except IllegalDecisionError as error:
-                raise IllegalDecisionError(f"{type(scheduler).__name__}: {error}") from error
-            if reason == DECIDE:
-                sim.answer(scheduler.decide(self.shown(book, sim.current), sim.view()))
-            elif reason == OUTCOMES:
-                self.deliver(book, sim.now)
-            else:
-                return reason
+                if reason == DECIDE:
+                    sim.answer(scheduler.decide(self.shown(book, sim.current), sim.view()))
+                elif reason == OUTCOMES:
+                    self.deliver(book, sim.now)
+                else:
+                    return reason
 
     def shown(self, book: TaskBook, position: int) -> Task:
         """A task as this scheduler may see it."""
@@ -102,7 +121,8 @@ class Contestant:
         if not self.scheduler.observes:
             return
         finished = self.sim.take_outcomes(until)
-        for position, outcome in zip(finished, self.sim.outcomes(finished), strict=True):
-            if self.scheduler.wants_labels and not outcome.failed:
-                self.scheduler.teach(book.label(int(position)))
-            self.scheduler.observe(outcome)
+        with named_failures(self.scheduler):
+            for position, outcome in zip(finished, self.sim.outcomes(finished), strict=True):
+                if self.scheduler.wants_labels and not outcome.failed:
+                    self.scheduler.teach(book.label(int(position)))
+                self.scheduler.observe(outcome)

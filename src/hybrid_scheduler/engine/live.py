@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hybrid_scheduler.cluster.state import DECIDE, PARTS
-from hybrid_scheduler.engine.contestant import Contestant
+from hybrid_scheduler.cluster.state import DECIDE, OUTCOMES
+from hybrid_scheduler.engine.contestant import Contestant, named_failures
 from hybrid_scheduler.model.decision import Decision
-from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
 from hybrid_scheduler.model.label import Label
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
@@ -32,22 +32,32 @@ FORGET = 1024
 
 @dataclass(frozen=True)
 class Finished:
-    """Tasks that every scheduler has finished, in the order of their arrival.
+    """Tasks that every scheduler has finished or failed, in the order of their arrival.
 
     Attributes:
         tasks: The tasks.
         labels: What the oracle says of each on an idle node.
         least_seconds: Below this no execution of each task can be.
         outcomes: What became of them, by scheduler, in the same order.
+        reasons: By scheduler and task id, why it never got to finish the task.
     """
 
     tasks: list[Task]
     labels: list[Label]
     least_seconds: FloatArray
     outcomes: Mapping[str, OutcomeBatch]
+    reasons: Mapping[str, Mapping[int, str]]
 
     def __len__(self) -> int:
         return len(self.tasks)
+
+
+@dataclass(frozen=True)
+class Advance:
+    """What a step of time brought: by scheduler what it has finished, and the tasks that are now over for everybody."""
+
+    by_scheduler: Mapping[str, OutcomeBatch]
+    finished: Finished
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,11 @@ class Verdict:
 class LiveRace:
     """Several schedulers side by side on a stream that does not end.
 
-    Not thread-safe. Memory is bounded by the tasks that some scheduler has not finished.
+    A scheduler that fails is taken out: from then on it fails every task, and the race goes on without it. Not
+    thread-safe. Memory is bounded by the tasks that some scheduler has not finished; `give_up` ends those of one.
+
+    Attributes:
+        out: Why a scheduler was taken out, by name.
 
     Args:
         schedulers: The contestants by name.
@@ -92,12 +106,16 @@ class LiveRace:
             raise InvalidInputError("there are no schedulers to race; name at least one")
         self.cluster, self.physics, self.seed = cluster, physics, seed
         self.contestants = {name: Contestant(each, cluster, physics) for name, each in schedulers.items()}
+        self.out: dict[str, str] = {}
         self.now = 0.0
         self.forgotten = 0
         self._tasks: list[Task] = []
         self._labels: list[Label] = []
         self._least = np.zeros(0)
         self._handed_out = np.zeros(0, dtype=bool)
+        self._seen = {name: np.zeros(0, dtype=bool) for name in schedulers}
+        self._reasons: dict[str, dict[int, str]] = {name: {} for name in schedulers}
+        self._busy_before = {name: np.zeros(len(cluster.devices)) for name in schedulers}
 
     # --- a contestant's book (`TaskBook`) -----------------------------------------------------------------------------
 
@@ -132,37 +150,86 @@ class LiveRace:
         self._labels += [Label(task, *label) for task, label in zip(new, best, strict=True)]
         least = best_idle_seconds(realised, tasks.memory_required, self.cluster.public_table(), self.physics.facts())
         self._least = np.concatenate([self._least, least])
-        self._handed_out = np.concatenate([self._handed_out, np.zeros(len(tasks), dtype=bool)])
+        fresh = np.zeros(len(tasks), dtype=bool)
+        self._handed_out = np.concatenate([self._handed_out, fresh])
+        self._seen = {name: np.concatenate([seen, fresh]) for name, seen in self._seen.items()}
 
-    def advance(self, until: float) -> Finished:
-        """Let simulated time go on; returns what is now finished by everybody and was not handed out before."""
-        for contestant in self.contestants.values():
-            contestant.run(self, until=until)
-            contestant.deliver(self, until)
+    def advance(self, until: float) -> Advance:
+        """Let simulated time go on; returns what each scheduler, and all of them, have finished since the last call."""
+        for name, contestant in self.contestants.items():
+            if name in self.out:
+                self.give_up(name, self.out[name], until)
+                continue
+            try:
+                contestant.run(self, until=until)
+                contestant.deliver(self, until)
+            except HybridSchedulerError as error:
+                self.take_out(name, str(error), until)
         self.now = until
-        done = np.ones(len(self._tasks), dtype=bool)
-        for contestant in self.contestants.values():
-            done &= contestant.sim.finished(until)
-        return self._hand_out(np.flatnonzero(done & ~self._handed_out))
+        over, by_scheduler = np.ones(len(self._tasks), dtype=bool), {}
+        for name, contestant in self.contestants.items():
+            done = contestant.sim.finished(until)
+            by_scheduler[name] = contestant.sim.outcomes(np.flatnonzero(done & ~self._seen[name]))
+            self._seen[name], over = done, over & done
+        return Advance(by_scheduler, self._hand_out(np.flatnonzero(over & ~self._handed_out)))
 
-    def drain(self) -> Finished:
+    def drain(self) -> Advance:
         """Let everything that has arrived finish."""
         return self.advance(np.inf)
 
-    def submit(self, task: Task, parents: Sequence[int] = ()) -> dict[str, Verdict | None]:
-        """Put one task in at `now`; returns every scheduler's verdict, None where it must wait for a parent.
+    def give_up(self, name: str, reason: str, now: float | None = None) -> int:
+        """Fail everything one scheduler has not finished, and give it an idle node; returns how many tasks those are.
 
         Args:
-            task: Its id is unlike all others; its arrival time is `now`.
-            parents: Ids of tasks it must wait for; those no longer in memory have finished.
+            name: The scheduler.
+            reason: Why, for the results of those tasks.
+            now: The moment; `self.now` unless given.
         """
-        self.add(TaskBatch.from_tasks([task]), {task.task_id: parents} if parents else NO_PARENTS)
-        position = len(self._tasks) - 1
-        return {name: self._judge(contestant, position) for name, contestant in self.contestants.items()}
+        sim = self.contestants[name].sim
+        moment = self.now if now is None or not np.isfinite(now) else now
+        failed = sim.abandon(max(moment, sim.now))
+        if name in self.out:
+            sim.take_outcomes(np.inf)  # nobody will be told
+        self._reasons[name].update((self._tasks[position].task_id, reason) for position in failed)
+        return len(failed)
+
+    def take_out(self, name: str, reason: str, now: float | None = None) -> None:
+        """Let one scheduler race no more: it fails what it has not finished and all tasks to come."""
+        self.out.setdefault(name, reason)
+        self.give_up(name, reason, now)
+
+    def submit(
+        self, tasks: Sequence[Task], parents: Mapping[int, Sequence[int]] = NO_PARENTS
+    ) -> list[dict[str, Verdict | None]]:
+        """Put tasks in at `now`; returns for each every scheduler's verdict, None where it waits or is out.
+
+        Args:
+            tasks: In the order in which they are decided; their ids are unlike all others, they arrive `now`.
+            parents: By id, the ids each must wait for; those no longer in memory have finished.
+        """
+        first = len(self._tasks)
+        self.add(TaskBatch.from_tasks(tasks), parents)
+        found = {name: self._judge_or_take_out(name, first) for name in self.contestants}
+        return [
+            {name: verdicts.get(position) for name, verdicts in found.items()}
+            for position in range(first, len(self._tasks))
+        ]
 
     def unfinished(self) -> dict[str, int]:
         """How many tasks each scheduler has not finished."""
         return {name: int((~contestant.sim.finished(self.now)).sum()) for name, contestant in self.contestants.items()}
+
+    def all_free(self) -> float:
+        """When the last device of any scheduler becomes free, as things stand."""
+        return max(float(contestant.sim.state.free.max()) for contestant in self.contestants.values())
+
+    def nth_finish(self, count: int) -> float:
+        """When some scheduler will have finished so many more tasks; infinite when nobody has as many placed."""
+        return min(contestant.sim.nth_finish(count, self.now) for contestant in self.contestants.values())
+
+    def stuck(self, name: str, horizon: float) -> int:
+        """How many placed tasks of one scheduler will not finish within so many seconds."""
+        return int(self.contestants[name].sim.finishing_after(self.now + horizon).sum())
 
     def waiting_seconds(self) -> dict[str, float]:
         """Seconds until a device is free, the mean over the devices, by scheduler."""
@@ -171,12 +238,12 @@ class LiveRace:
             for name, contestant in self.contestants.items()
         }
 
-    def utilization(self, since: float) -> dict[str, dict[str, float]]:
-        """Busy share of every device between `since` and `now`, by scheduler; nothing when no time has passed."""
-        span = self.now - since
-        if not 0 < span < np.inf:
-            return {}
-        return {name: self._busy(contestant, since, span) for name, contestant in self.contestants.items()}
+    def busy_seconds(self) -> dict[str, FloatArray]:
+        """Seconds every device has been busy up to `now`, by scheduler."""
+        return {
+            name: self._busy_before[name] + contestant.sim.busy_seconds(self.now)
+            for name, contestant in self.contestants.items()
+        }
 
     def _positions(self, tasks: TaskBatch, parents: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
         known = {each.task_id: i for i, each in enumerate(self._tasks)}
@@ -188,48 +255,70 @@ class LiveRace:
                 found[position] = waits_for
         return found
 
-    def _busy(self, contestant: Contestant, since: float, span: float) -> dict[str, float]:
-        state = contestant.sim.state
-        parts = state.parts[: state.counters[PARTS]]
-        inside = np.clip(parts["end"], since, self.now) - np.clip(parts["start"], since, self.now)
-        busy = np.bincount(parts["device"], weights=inside, minlength=len(self.cluster.devices)) / span
-        return dict(zip(self.cluster.names, np.minimum(busy, 1.0).tolist(), strict=True))
+    def _judge_or_take_out(self, name: str, first: int) -> dict[int, Verdict]:
+        if name in self.out:
+            return {}
+        contestant = self.contestants[name]
+        try:
+            with named_failures(contestant.scheduler):
+                return self._judge(contestant, first)
+        except HybridSchedulerError as error:
+            self.take_out(name, str(error))
+            return {}
 
-    def _judge(self, contestant: Contestant, position: int) -> Verdict | None:
-        """Let Python decide the one task, so that the moment can be looked at."""
+    def _judge(self, contestant: Contestant, first: int) -> dict[int, Verdict]:
+        """Let Python decide what is due now, so that the moment can be looked at; verdicts on tasks from `first` on."""
         sim, scheduler = contestant.sim, contestant.scheduler
-        if sim.run(None, scheduler.kernel_state(), until=self.now) != DECIDE:
-            return None
-        task, view = contestant.shown(self, position), sim.view()
-        explanation = scheduler.explain(task, view)
-        decision = scheduler.decide(task, view)
-        truth, free = sim.truth(position)
-        best = best_finish(self.now, task.memory_required, view.devices, truth, free, view.facts) - self.now
-        sim.answer(decision)
-        contestant.run(self, until=self.now)
-        projected = sim.outcomes(np.array([position]))[0]
-        wait = np.maximum(free - self.now, 0.0)
-        return Verdict(decision, explanation, truth.sum(axis=0), wait, best, projected, task.memory_required)
+        moments: dict[int, tuple[Decision, Explanation, FloatArray, FloatArray, float]] = {}
+        while (reason := sim.run(None, scheduler.kernel_state(), until=self.now)) in (DECIDE, OUTCOMES):
+            if reason == OUTCOMES:
+                contestant.deliver(self, sim.now)
+                continue
+            position = sim.current
+            task, view = contestant.shown(self, position), sim.view()
+            if position >= first:
+                explanation = scheduler.explain(task, view)
+                truth, free = sim.truth(position)
+                best = best_finish(self.now, task.memory_required, view.devices, truth, free, view.facts) - self.now
+                wait = np.maximum(free - self.now, 0.0)
+            decision = scheduler.decide(task, view)
+            sim.answer(decision)
+            if position >= first:
+                moments[position] = decision, explanation, truth.sum(axis=0), wait, best
+        projected = sim.outcomes(np.array(list(moments), dtype=np.int64))
+        return {
+            position: Verdict(*moment, outcome, self._tasks[position].memory_required)
+            for (position, moment), outcome in zip(moments.items(), projected, strict=True)
+        }
 
     def _hand_out(self, positions: NDArray[np.int64]) -> Finished:
+        tasks = [self._tasks[i] for i in positions]
+        reasons = {
+            name: {task.task_id: known.pop(task.task_id) for task in tasks if task.task_id in known}
+            for name, known in self._reasons.items()
+        }
         finished = Finished(
-            [self._tasks[i] for i in positions],
+            tasks,
             [self._labels[i] for i in positions],
             self._least[positions],
             {name: contestant.sim.outcomes(positions) for name, contestant in self.contestants.items()},
+            reasons,
         )
         self._handed_out[positions] = True
         self._forget()
         return finished
 
     def _forget(self) -> None:
-        """Drop the tasks at the front that are over for everybody, once there are enough of them."""
-        kept = np.flatnonzero(~self._handed_out)
-        over = int(kept[0]) if len(kept) else len(self._handed_out)
-        if over < FORGET:
+        """Drop the tasks that are over for everybody, once there are enough of them."""
+        gone = self._handed_out
+        count = int(gone.sum())
+        if count < FORGET:
             return
-        for contestant in self.contestants.values():
-            contestant.sim.forget(over, self.now)
-        del self._tasks[:over], self._labels[:over]
-        self._least, self._handed_out = self._least[over:], self._handed_out[over:]
-        self.forgotten += over
+        for name, contestant in self.contestants.items():
+            self._busy_before[name] += contestant.sim.busy_seconds(self.now, of=gone)
+            contestant.sim.forget(gone, self.now)
+            self._seen[name] = self._seen[name][~gone]
+        self._tasks = [task for task, over in zip(self._tasks, gone, strict=True) if not over]
+        self._labels = [label for label, over in zip(self._labels, gone, strict=True) if not over]
+        self._least, self._handed_out = self._least[~gone], gone[~gone]
+        self.forgotten += count

@@ -1,0 +1,43 @@
+"""Giving a backlog up: every task that is not finished fails, and the devices are idle again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_scheduler.cluster.heap import push
+from hybrid_scheduler.cluster.state import CURRENT, DONE, FAILED, NEXT, PARTS, PLACED, READY, TASKS, State
+from hybrid_scheduler.model.task import IntArray
+from hybrid_scheduler.model.view import BACKLOG, QUEUED, SINCE
+
+
+def abandon(state: State, now: float, observing: bool) -> IntArray:
+    """Fail every task that has not finished by `now`; returns their positions.
+
+    Parts that ran are lost: their time was spent all the same. Where somebody observes, `state.done` needs room for
+    every task.
+    """
+    c = state.counters
+    tasks, parts = state.tasks[: c[TASKS]], state.parts[: c[PARTS]]
+    settled = ((tasks["status"] == PLACED) | (tasks["status"] == FAILED)) & (tasks["finish"] <= now)
+    open_ = np.flatnonzero(~settled)
+    tasks["status"][open_], tasks["finish"][open_], tasks["part_count"][open_] = FAILED, now, 0
+    undecided = tasks["first_part"][open_] < 0
+    tasks["ready"][open_[undecided]] = now
+    mine = ~settled[parts["task"]]
+    parts["lost"][mine] = 1
+    for edge in ("start", "end"):
+        parts[edge][mine] = np.minimum(parts[edge][mine], now)
+    for link in ("head", "tail"):
+        state.lanes[link] = -1
+    state.lanes["expected"], state.lanes["head_end"] = 0.0, np.inf
+    state.devices[:, QUEUED], state.devices[:, BACKLOG], state.devices[:, SINCE] = 0.0, 0.0, np.nan
+    np.minimum(state.free, now, out=state.free)
+    c[NEXT], c[READY], c[CURRENT] = c[TASKS], 0, -1
+    if observing:
+        late = state.done[: c[DONE]][settled[state.done["task"][: c[DONE]]]].copy()
+        c[DONE] = 0
+        for entry in late:
+            c[DONE] = push(state.done, c[DONE], entry["time"], entry["id"], entry["task"])
+        for position in open_.tolist():
+            c[DONE] = push(state.done, c[DONE], now, tasks[position]["id"], position)
+    return open_
