@@ -25,9 +25,9 @@ BATCH = 1000
 REPEATS = 20
 
 
-def batch_of(run: RunRow, first: int) -> Batch:
+def batch_of(run: RunRow, first: int, count: int = BATCH) -> Batch:
     tasks, results, labels = [], [], []
-    for number in range(first, first + BATCH):
+    for number in range(first, first + count):
         task_id, x = run.first_task_id + number, number / 7
         tasks.append(TaskRow(task_id, run.id, 960.0 + x, 0.75, 81.0, x))
         for index, name in enumerate(SCHEDULERS):

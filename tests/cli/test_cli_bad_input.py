@@ -56,9 +56,22 @@ FILES = {
     "no such configuration": ("--config", None, "simulation: {seed: 1}\n", "no such file"),
     "unknown key": ("--config", "physics: {splitt: serial}\n", "physics: {split: serial}\n", "did you mean 'split'"),
     "bad YAML": ("--config", "physics: {split: serial\n", "", "line 2"),
+    "date for a seed": ("--config", "simulation: {seed: 2001-99-99}\n", "simulation: {seed: 7}\n", "'2001-99-99'"),
+    "tag that is wrong": ("--config", "simulation: {seed: !!int abc}\n", "simulation: {seed: !!int 7}\n", "'abc'"),
+    "5000 digits": ("--config", f"simulation: {{seed: {'9' * 5000}}}\n", "", "5000 characters"),
+    "100 000 brackets": ("--config", "[" * 100_000, "", "deeper than 20 levels"),
+    "key twice": ("--config", "physics: {}\nphysics: {}\n", "physics: {}\n", "in lines 1 and 2"),
     "no such cluster": ("--cluster", None, GOOD_CLUSTER, "no such file"),
     "cluster without devices": ("--cluster", "disturbances: []\n", GOOD_CLUSTER, "'devices' is missing"),
     "device of unknown kind": ("--cluster", GOOD_CLUSTER.replace("kind: gpu", "kind: tpu"), GOOD_CLUSTER, "'tpu'"),
+    "device at a crawl": ("--cluster", GOOD_CLUSTER.replace("2}", "1.0e-320}"), GOOD_CLUSTER, "speed is 1e-320"),
+    "endless latency": (
+        "--cluster",
+        GOOD_CLUSTER.replace("2}", "2, latency: 1e308}"),
+        GOOD_CLUSTER,
+        "latency is 1e+308",
+    ),
+    "time of an age": ("--table", GOOD_TABLE.replace("0.5", "1e10"), GOOD_TABLE, "column gpu_0"),
     "device without speed": ("--cluster", GOOD_CLUSTER.replace("2}", "0}"), GOOD_CLUSTER, "speed is 0.0"),
 }
 

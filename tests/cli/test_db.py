@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -45,13 +46,14 @@ def test_create_status_clear(hms: Hms) -> None:
         assert not FILE.exists()
     assert hms("db", "create").out == f"made SQLite {FILE}\n"
     assert hms("db", "create").out == f"already there: SQLite {FILE}\n"
-    assert hms("db", "upgrade").out == "schema 0001: nothing to do\n"
+    assert hms("db", "upgrade").out == "schema 0002: nothing to do\n"
     hms(*COMPARE, "--tasks", 30, "--store")
     document = hms("db", "status", "--json", "-").document
-    assert (document["backend"], document["address"], document["schema"]) == ("SQLite", str(FILE), "0001")
+    assert (document["backend"], document["address"], document["schema"]) == ("SQLite", str(FILE), "0002")
     assert document["size_bytes"] > 50_000
     assert document["tables"] == {
         "runs": 1, "tasks": 30, "scheduler_results": 90, "training_data": 0, "model_versions": 0, "submitted_tasks": 0,
+        "hourly_means": 0,
     }  # fmt: skip
     shown = hms("db", "status").out
     assert "SQLite" in shown
@@ -62,6 +64,32 @@ def test_create_status_clear(hms: Hms) -> None:
     assert "--yes" in unsure.err
     assert hms("db", "clear", "--yes").out == "forgot 30 tasks and 1 run\n"
     assert hms("db", "status", "--json", "-").document["tables"]["scheduler_results"] == 0
+
+
+def test_clear_gives_the_room_back(hms: Hms) -> None:
+    hms(*COMPARE, "--tasks", 2000, "--store")
+    before = FILE.stat().st_size
+    assert hms("db", "clear", "--yes").out == "forgot 2,000 tasks and 1 run\n"
+    assert FILE.stat().st_size < before / 5
+
+
+def test_upgrade_of_an_older_store(hms: Hms) -> None:
+    FILE.parent.mkdir(exist_ok=True)
+    shutil.copy(Path(__file__).parents[1] / "golden" / "store_v1.db", FILE)
+    refused = hms("db", "status")
+    assert (refused.code, "run 'hms db upgrade'" in refused.err) == (2, True)
+    assert hms("db", "upgrade").out == "schema 0001 is now 0002\n"
+    assert hms("db", "upgrade").out == "schema 0002: nothing to do\n"
+    assert hms("db", "status", "--json", "-").document["tables"]["tasks"] == 12
+
+
+@pytest.mark.parametrize("command", ["status", "clear", "upgrade"])
+def test_a_damaged_store_is_one_line(hms: Hms, command: str) -> None:
+    hms("db", "create")
+    FILE.write_bytes(b"garbage" * 10_000)
+    answer = hms("db", command)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert "is damaged: file is not a database; restore a copy" in answer.err
 
 
 def test_help(hms: Hms) -> None:

@@ -86,7 +86,11 @@ def test_report(hms: Hms) -> None:
     assert {path.name for path in Path("here").iterdir()} == {*PLOTS, *REPORT}
     assert answer.out.splitlines() == [f"wrote {Path('here') / name}" for name in (*SORTED_PLOTS, *SORTED_REPORT)]
     assert Path("here/totals.png").read_bytes() != Path("run/totals.png").read_bytes(), "other colours"
-    for arguments, says in ((["nowhere"], "no result.json"), ([], "RUN")):
+    document = json.loads(Path("run/result.json").read_text())
+    document["schedulers"][next(iter(document["schedulers"]))] = {"total_time": 3}
+    Path("changed").mkdir()
+    Path("changed/result.json").write_text(json.dumps(document))
+    for arguments, says in ((["nowhere"], "no result.json"), ([], "RUN"), (["changed"], "no report can be made")):
         bad = hms("report", *arguments)
         assert (bad.code, bad.out) == (2, "")
         assert says in bad.err

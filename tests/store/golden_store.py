@@ -1,4 +1,4 @@
-"""What the golden databases hold. `python tests/store/golden_store.py FILE` made `tests/golden/store_v1.db`.
+"""What the golden databases hold. `python tests/store/golden_store.py FILE` made each of `tests/golden/store_v*.db`.
 
 A golden database is made once, by the code that first had its schema, and never again: it stands for the files people
 have. A new schema gets a new golden database beside the old ones.
@@ -43,7 +43,7 @@ async def write_golden(file: str) -> None:
         live = await store.begin_run(
             "live", seed=1, configuration={}, schedulers=SCHEDULERS, reserve=10**9, started=MOMENT
         )
-        await store.submit(submitted_to(live))
+        await store.submit([submitted_to(live)])
         await store.add_model_version("hybrid_ml", rows=50, r2=0.75, path="models/hybrid_ml.npz", created=MOMENT)
         await store.acquire_lease("somebody", 1)
 

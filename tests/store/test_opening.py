@@ -13,6 +13,7 @@ from databases import run_sql
 
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.store import Store, StoreError, StoreUnavailableError, create_store, open_store
+from hybrid_scheduler.testing.store.samples import begin
 
 PASSWORD = "hunter2-%&"
 
@@ -37,6 +38,23 @@ def test_folders_and_file_are_made(tmp_path: Path) -> None:
     assert asyncio.run(create_store(url))
     assert not asyncio.run(create_store(url))
     open_and_close(url, create=False)
+
+
+def test_nobody_else_may_look_inside(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+
+    async def modes() -> dict[str, str]:
+        async with await open_store(f"sqlite+aiosqlite:///{folder}/store.db") as store:
+            await begin(store)
+            return {path.name: f"{path.stat().st_mode & 0o777:o}" for path in (folder, *folder.iterdir())}
+
+    assert asyncio.run(modes()) == {
+        "new": "700",
+        "store.db": "600",
+        "store.db-wal": "600",
+        "store.db-shm": "600",
+        "store.db-reserve": "600",
+    }
 
 
 def test_relative_to_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +107,7 @@ def test_a_server_that_does_not_know_us(postgres_folder: Path, postgres_url: str
 def test_not_a_database(tmp_path: Path) -> None:
     file = tmp_path / "notes.db"
     file.write_text("Dear diary, " * 1000)
-    with pytest.raises(StoreError, match=r"notes\.db refused: file is not a database"):
+    with pytest.raises(StoreError, match=r"notes\.db is damaged: file is not a database"):
         open_and_close(f"sqlite+aiosqlite:///{file}")
     assert file.read_text().startswith("Dear diary")
     with pytest.raises(StoreError, match=str(tmp_path)):
@@ -131,9 +149,9 @@ def test_what_a_store_says_about_itself(tmp_path: Path, postgres_url: str) -> No
 
     async def both() -> None:
         file = tmp_path / "x.db"
-        assert await facts(await open_store(f"sqlite:///{file}")) == ("SQLite", str(file), "0001", True)
+        assert await facts(await open_store(f"sqlite:///{file}")) == ("SQLite", str(file), "0002", True)
         backend, address, *rest = await facts(await open_store(postgres_url))
-        assert (backend, rest) == ("PostgreSQL", ["0001", True])
+        assert (backend, rest) == ("PostgreSQL", ["0002", True])
         assert address.endswith(postgres_url.partition("@/")[2].partition("?")[0])
 
     asyncio.run(both())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import golden_store
@@ -13,7 +15,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from databases import run_sql
 
-from hybrid_scheduler.store import StoreError, create_store, open_store, rows, schema, tables, upgrade_store
+from hybrid_scheduler.store import Retention, StoreError, create_store, open_store, rows, schema, tables, upgrade_store
 from hybrid_scheduler.store.address import read_address
 from hybrid_scheduler.store.connect import Database
 from hybrid_scheduler.testing.store.samples import begin, sample
@@ -25,8 +27,8 @@ SECOND = '''
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 
 def upgrade():
@@ -66,18 +68,19 @@ def test_migrations_make_the_tables(database_url: str) -> None:
     ("table", "row"),
     [
         (tables.runs, rows.RunRow),
-        (tables.tasks, rows.TaskRow),
         (tables.training_data, rows.TrainingRow),
         (tables.model_versions, rows.ModelVersionRow),
         (tables.submitted_tasks, rows.SubmittedTask),
+        (tables.hourly_means, rows.HourRow),
     ],
 )
 def test_rows_are_the_columns(table: tables.Table, row: type[rows.TaskRow]) -> None:
     assert tuple(table.columns.keys()) == row._fields
 
 
-def test_result_rows_are_the_columns_but_the_number() -> None:
+def test_rows_are_the_columns_but_what_the_store_adds() -> None:
     assert tuple(tables.scheduler_results.columns.keys()) == ("id", *rows.ResultRow._fields)
+    assert tuple(tables.tasks.columns.keys()) == (*rows.TaskRow._fields, "stored")
 
 
 def test_there_is_a_golden_database_of_every_schema() -> None:
@@ -101,19 +104,70 @@ def test_golden_databases_open(golden: Path, tmp_path: Path) -> None:
             batch = golden_store.batch_of(compare)
             found = list(reversed(await store.comparative(100)))
             assert [each.task for each in found] == batch.tasks
-            assert [row for each in found for row in each.results] == batch.results
+            knows_reasons = golden.name != "store_v1.db"
+            expected = [row if knows_reasons else row._replace(reason=None) for row in batch.results]
+            assert [row for each in found for row in each.results] == expected
             assert list(reversed(await store.training())) == batch.training
             assert await store.submitted() == [golden_store.submitted_to(live)]
             assert [(each.scheduler_name, each.r2, each.mae) for each in await store.model_versions()] == [
                 ("hybrid_ml", 0.75, None)
             ]
             assert await store.interrupt_live_runs() == [live.id]
+            assert [task.crashes for task in await store.submitted()] == [1]
             run = await begin(store)
             assert run.first_task_id == live.first_task_id + golden_store.TASKS + 1
             assert await store.write(sample(run, range(3))) == 3
             assert await store.acquire_lease("us", 1)
+            while await store.prune(Retention(tasks=2)):
+                pass
+            assert [each.task.task_id for each in await store.comparative(100)] == [
+                run.first_task_id + 2,
+                run.first_task_id + 1,
+            ]
 
     asyncio.run(use())
+
+
+def test_an_old_file_can_shrink_once_it_is_upgraded(tmp_path: Path) -> None:
+    file = tmp_path / "old.db"
+    shutil.copy(GOLDEN[0], file)
+    url = f"sqlite+aiosqlite:///{file}"
+
+    async def use() -> int:
+        with pytest.raises(StoreError, match="run 'hms db upgrade'"):
+            await open_store(url)
+        assert await upgrade_store(url) == ("0001", "0002")
+        async with await open_store(url) as store:
+            run = await begin(store, 10_000)
+            await store.write(sample(run, range(2000)))
+            largest = await store.size()
+            await store.clear()
+            return largest
+
+    largest = asyncio.run(use())
+    assert file.stat().st_size < largest / 5
+    assert not file.with_name("old.db-wal").exists()
+
+
+def test_days_of_tasks_that_are_older_than_the_column(tmp_path: Path) -> None:
+    """Nobody knows when they were stored; their run's end is the latest it can have been."""
+    file = tmp_path / "old.db"
+    shutil.copy(GOLDEN[0], file)
+    url = f"sqlite+aiosqlite:///{file}"
+    ended = datetime(2026, 3, 1, tzinfo=UTC)
+
+    async def left(now: datetime) -> int:
+        async with await open_store(url, clock=lambda: now) as store:
+            while await store.prune(Retention(days=10)):
+                pass
+            return (await store.counts()).tasks
+
+    asyncio.run(upgrade_store(url))
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE runs SET ended = ? WHERE kind = 'compare'", (f"{ended:%Y-%m-%d %H:%M:%S}.000000",))
+        connection.commit()
+    assert asyncio.run(left(ended + timedelta(days=9))) == golden_store.TASKS
+    assert asyncio.run(left(ended + timedelta(days=11))) == 0
 
 
 def test_an_older_schema_names_the_command(database_url: str, next_schema: Path) -> None:
@@ -122,16 +176,16 @@ def test_an_older_schema_names_the_command(database_url: str, next_schema: Path)
     assert asyncio.run(create_store(database_url))
     schema.MIGRATIONS = later
     for create in (True, False):
-        with pytest.raises(StoreError, match=r"has schema 0001, but this version needs 0002; run 'hms db upgrade'"):
+        with pytest.raises(StoreError, match=r"has schema 0002, but this version needs 0003; run 'hms db upgrade'"):
             asyncio.run(open_store(database_url, create=create))
-    assert asyncio.run(upgrade_store(database_url)) == ("0001", "0002")
-    assert asyncio.run(upgrade_store(database_url)) == ("0002", "0002")
+    assert asyncio.run(upgrade_store(database_url)) == ("0002", "0003")
+    assert asyncio.run(upgrade_store(database_url)) == ("0003", "0003")
 
 
 def test_a_newer_schema_is_refused(database_url: str, next_schema: Path) -> None:
     asyncio.run(create_store(database_url))
     schema.MIGRATIONS = Path(schema.__file__).parent / "migrations"
-    with pytest.raises(StoreError, match=r"has schema 0002, which this version does not know \(it needs 0001\)"):
+    with pytest.raises(StoreError, match=r"has schema 0003, which this version does not know \(it needs 0002\)"):
         asyncio.run(open_store(database_url))
     with pytest.raises(StoreError, match="a newer version wrote it"):
         asyncio.run(upgrade_store(database_url))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,20 @@ from sqlalchemy import update
 
 from hybrid_scheduler.store import (
     Batch,
+    Cleared,
     ComparedTask,
     Counts,
     ModelVersionRow,
+    Retention,
     RunRow,
     Store,
     StoreUnavailableError,
     SubmittedTask,
+    hourly,
     open_store,
 )
+from hybrid_scheduler.store.clearing import Progress
+from hybrid_scheduler.store.removing import remove_tasks
 from hybrid_scheduler.store.tables import id_counter
 from hybrid_scheduler.testing import store as suite
 from hybrid_scheduler.testing.store import STORE_CHECKS, OpenStore, StoreCheck, check_store, history, mishaps, running
@@ -88,10 +94,11 @@ class CountsTwice(Store):
 
 
 class StartsOver(Store):
-    async def clear(self) -> None:
-        await super().clear()
+    async def clear(self, progress: Progress | None = None) -> Cleared:
+        gone = await super().clear(progress)
         async with self._database.writing() as connection:
             await connection.execute(update(id_counter).values(next_task_id=0))
+        return gone
 
 
 class ReservesTooLittle(Store):
@@ -127,8 +134,33 @@ class ForgetsTheOrder(Store):
 
 
 class NeverForgets(Store):
-    async def clear(self) -> None:
-        pass
+    async def clear(self, progress: Progress | None = None) -> Cleared:
+        return Cleared(0, 0, 0, 0)
+
+
+class ClearsTooMuch(Store):
+    async def clear(self, progress: Progress | None = None) -> Cleared:
+        gone = await super().clear(progress)
+        await asyncio.sleep(0.5)
+        await super().clear()
+        return gone
+
+
+class PrunesByNumber(Store):
+    async def prune(self, limits: Retention, most: int = 1000) -> int:
+        if not any(limits):
+            return 0
+        async with self._database.writing() as connection:
+            ids = sorted(each.task.task_id for each in await self.comparative(100))
+            beyond = min(len(ids) - limits.tasks, most)
+            return (await remove_tasks(connection, ids[:beyond])).tasks if beyond > 0 else 0
+
+
+class CountsHoursTwice(Store):
+    async def write(self, batch: Batch) -> int:
+        async with self._database.writing() as connection:
+            await hourly.add(connection, hourly.summed(batch.results, datetime.now(UTC)))
+        return await super().write(batch)
 
 
 class FindsNobodyDead(Store):
@@ -170,7 +202,10 @@ BAD: list[tuple[Callable[[OpenStore], Awaitable[None]], type[Store], str]] = [
     (history.check_round_trip, Rounds, "written .*, read"),
     (history.check_paging, RepeatsRows, "pages repeat rows"),
     (history.check_submitted, ForgetsTheOrder, "lost, changed or out of order"),
-    (history.check_clear, NeverForgets, "tasks are still there"),
+    (history.check_clear, NeverForgets, "clearing miscounts what it forgets"),
+    (history.check_clear_meanwhile, ClearsTooMuch, "what came meanwhile is gone"),
+    (history.check_prune, PrunesByNumber, "tasks that were stored first are still there"),
+    (history.check_hourly_means, CountsHoursTwice, "tasks, failures and wins"),
     (history.check_model_versions, OldestFirst, "not newest first"),
     (history.check_export, WritesNoFile, "0 of 1 rows of runs"),
     (running.check_ids_grow, StartsOver, "ids .* again"),

@@ -48,7 +48,11 @@ def create() -> None:
 
 @db.command()
 def upgrade() -> None:
-    """Bring an older store to the schema of this version; a copy of it first is a good idea."""
+    """Bring an older store to the schema of this version; a copy of it first is a good idea.
+
+    An SQLite file of an older version is rewritten, so that it can shrink later: end the service, and have room for a
+    second file of its size.
+    """
     from hybrid_scheduler.cli.kept_run import store_room, store_url
 
     before, after = _run(store_room().upgrade_store(store_url()))
@@ -85,10 +89,11 @@ def export(table: Table, file: File) -> None:
 
 @db.command()
 def clear(yes: Yes = False) -> None:
-    """Forget all tasks, results, labels and runs that are over; model versions stay, and ids go on.
+    """Forget all tasks, results, labels, hourly means and runs that are over; model versions stay, and ids go on.
 
-    An SQLite file keeps its size; the space in it is used again.
+    The room is given back to the disk. What a running service stores meanwhile stays.
     """
+    from hybrid_scheduler.cli.output import progress_bar
     from hybrid_scheduler.model.errors import InvalidInputError
 
     async def forget() -> str:
@@ -97,9 +102,10 @@ def clear(yes: Yes = False) -> None:
             if not yes:
                 what = f"{_counted(there.tasks, 'task')} and {_counted(there.runs, 'run')} in {store.address}"
                 raise InvalidInputError(f"this forgets {what} for good; add --yes if that is meant")
-            await store.clear()
+            with progress_bar(["clearing"], there.tasks) as progress:
+                gone = await store.clear(lambda gone, _: progress("clearing", gone.tasks) if progress else None)
             left = (await store.counts()).runs
-            forgot = f"forgot {_counted(there.tasks, 'task')} and {_counted(there.runs - left, 'run')}"
+            forgot = f"forgot {_counted(gone.tasks, 'task')} and {_counted(gone.runs, 'run')}"
             return f"{forgot}; {_counted(left, 'run')} not ended yet" if left else forgot
 
     typer.echo(_run(forget()))

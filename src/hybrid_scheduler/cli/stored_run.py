@@ -32,7 +32,10 @@ def open_stored(run_id: int, out: Path | None = None) -> Run:
     if run.kind == "experiment":
         return open_run(str(run.configuration["folder"]))
     if not found:
-        raise InvalidInputError(f"run {run_id} has no finished task, so there is nothing to report; let it race first")
+        raise InvalidInputError(
+            f"run {run_id} has no finished task in the store, so there is nothing to report; "
+            + ("they were pruned: raise RETENTION_MB" if run.last_task_id is not None else "let it race first")
+        )
     world = World.of(run.configuration)
     if world is None:
         raise InvalidInputError(f"run {run_id} does not say on which devices it ran; only runs that do have reports")

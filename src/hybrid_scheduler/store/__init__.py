@@ -8,10 +8,13 @@ from hybrid_scheduler.store.columns import raced
 from hybrid_scheduler.store.errors import StoreError, StoreUnavailableError
 from hybrid_scheduler.store.opening import create_store, open_store, upgrade_store
 from hybrid_scheduler.store.outcomes import result_row, result_rows, task_row, training_row
+from hybrid_scheduler.store.retention import Retention
 from hybrid_scheduler.store.rows import (
     Batch,
+    Cleared,
     ComparedTask,
     Counts,
+    HourRow,
     ModelVersionRow,
     PartRow,
     ResultRow,
@@ -24,11 +27,14 @@ from hybrid_scheduler.store.store import Store
 
 __all__ = [
     "Batch",
+    "Cleared",
     "ComparedTask",
     "Counts",
+    "HourRow",
     "ModelVersionRow",
     "PartRow",
     "ResultRow",
+    "Retention",
     "RunRow",
     "Store",
     "StoreError",

@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import JSON, Boolean, Integer, Table, Text, cast, select
+from sqlalchemy import JSON, Boolean, Integer, Table, Text, cast, select, tuple_
 
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.store.connect import Database
-from hybrid_scheduler.store.tables import EXPORTED, UtcTime
+from hybrid_scheduler.store.tables import EXPORTED, EpochTime, UtcTime
 
 CHUNK = 20_000
 
@@ -55,22 +55,22 @@ async def export_table(database: Database, name: str, path: Path) -> int:
 
 
 async def _copy(database: Database, table: Table, opened: AbstractContextManager[Sink]) -> int:
-    key = next(iter(table.primary_key))
+    keys = list(table.primary_key)
     # Documents go out as the text they are; reading them only to write them again would be in vain.
     columns = [cast(column, Text) if isinstance(column.type, JSON) else column for column in table.c]
     count, last = 0, None
     with opened as write:
         while True:
-            query = select(*columns).order_by(key).limit(CHUNK)
+            query = select(*columns).order_by(*keys).limit(CHUNK)
             if last is not None:
-                query = query.where(key > last)
+                query = query.where(tuple_(*keys) > tuple_(*last, types=[key.type for key in keys]))
             async with database.reading() as connection:
                 rows = [tuple(row) for row in await connection.execute(query)]
             await asyncio.to_thread(write, rows)
             count += len(rows)
             if len(rows) < CHUNK:
                 return count
-            last = rows[-1][0]
+            last = rows[-1][: len(keys)]
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def _parquet_file(path: Path, table: Table) -> Iterator[Sink]:
     from pyarrow import parquet
 
     kinds = (
-        (UtcTime, pyarrow.timestamp("us", tz="UTC")),
+        (UtcTime | EpochTime, pyarrow.timestamp("us", tz="UTC")),
         (JSON, pyarrow.string()),
         (Text, pyarrow.string()),
         (Boolean, pyarrow.bool_()),

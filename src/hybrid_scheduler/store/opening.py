@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from hybrid_scheduler.store.address import read_address
 from hybrid_scheduler.store.connect import Database
-from hybrid_scheduler.store.errors import StoreError
+from hybrid_scheduler.store.disk import make_shrinkable
+from hybrid_scheduler.store.errors import DAMAGED, MISSING_TABLE, StoreError, StoreUnavailableError
 from hybrid_scheduler.store.schema import check_schema, found_revision, migrate, needed_revision
-from hybrid_scheduler.store.store import Store
+from hybrid_scheduler.store.store import Clock, Store
+
+ROOM_TO_READ = 1 << 18
 
 
-async def open_store(url: str, *, create: bool = True) -> Store:
+async def open_store(url: str, *, create: bool = True, clock: Clock | None = None) -> Store:
     """Open the store at an SQLAlchemy URL.
 
     Args:
         url: `sqlite+aiosqlite:///FILE` or `postgresql+asyncpg://USER:PASSWORD@HOST:PORT/DATABASE`.
         create: Make folder, file and tables where there are none. An older schema is never changed here.
+        clock: Tells the time, as of `Store`.
 
     Raises:
         InvalidInputError: The URL is not one of a database we can use.
-        StoreError: There is no store, or its schema is not the one this version needs.
+        StoreError: There is no store, or its schema is not the one this version needs, or it is damaged.
         StoreUnavailableError: The database does not answer.
     """
     async with _connected(url, create) as database:
         if create and await found_revision(database) is None:
             await migrate(database)
         await check_schema(database)
-    return Store(database)
+    return Store(database, clock)
 
 
 async def create_store(url: str) -> bool:
@@ -43,12 +47,16 @@ async def create_store(url: str) -> bool:
 
 
 async def upgrade_store(url: str) -> tuple[str, str]:
-    """Bring the schema of a store to the one this version needs; gives the revisions before and after."""
+    """Bring the schema of a store to the one this version needs; gives the revisions before and after.
+
+    An SQLite file that cannot shrink yet is rewritten, which needs room for a copy.
+    """
     async with _connected(url, create=False) as database:
         found = await found_revision(database)
         if found is None:
             await check_schema(database)
         await migrate(database)
+        await make_shrinkable(database)
         await database.close()
     return str(found), needed_revision()
 
@@ -61,9 +69,31 @@ async def _connected(url: str, create: bool) -> AsyncIterator[Database]:
         _find_file(address.file, create)
     database = Database(address)
     try:
-        yield database
+        with _final():
+            await _first_look(database)
+            yield database
     except BaseException:
         await database.close()
+        raise
+
+
+async def _first_look(database: Database) -> None:
+    """Even to read, SQLite needs a little room beside its file."""
+    try:
+        await found_revision(database)
+    except StoreUnavailableError as error:
+        if not database.give_up_reserve(error, ROOM_TO_READ):
+            raise
+
+
+@contextmanager
+def _final() -> Iterator[None]:
+    """A file that is damaged when it is opened will not be better later."""
+    try:
+        yield
+    except StoreUnavailableError as error:
+        if error.kind in (DAMAGED, MISSING_TABLE):
+            raise StoreError(str(error), error.kind, error.summary) from error
         raise
 
 
@@ -77,7 +107,7 @@ def _find_file(file: Path, create: bool) -> None:
     if not create:
         raise StoreError(f"there is no store in {file}; 'hms db create' makes one")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.touch(mode=0o600)  # what SQLite puts beside it is made like it
     except OSError as error:
         raise StoreError(f"the store {file} cannot be made: {error.strerror or error}") from error

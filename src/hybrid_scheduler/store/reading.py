@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Row, Select, Table, func, select, text
+from sqlalchemy import Row, Select, Table, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_scheduler.store.removing import counted_tasks
 from hybrid_scheduler.store.rows import (
     ComparedTask,
     Counts,
@@ -22,6 +23,7 @@ from hybrid_scheduler.store.rows import (
 from hybrid_scheduler.store.runs import run_row
 from hybrid_scheduler.store.tables import (
     EXPORTED,
+    metadata,
     model_versions,
     runs,
     scheduler_results,
@@ -41,20 +43,36 @@ async def compared_tasks(
     One statement, so that a task and its results are of one moment.
     """
     results = scheduler_results.c
+    columns = [tasks.c[name] for name in TaskRow._fields]
     if scheduler is None:
-        page = _page(select(tasks), tasks, limit, before).subquery()
-        columns = [page.c[name] for name in TaskRow._fields]
-        query = select(*columns, *_result_columns()).join_from(
+        page = _page(select(*columns), tasks, limit, before).subquery()
+        query = select(*page.c, *_result_columns()).join_from(
             page, scheduler_results, page.c.task_id == results.task_id
         )
         query = query.order_by(page.c.task_id.desc(), results.id)
     else:
-        query = select(*tasks.c, *_result_columns()).join_from(tasks, scheduler_results)
-        query = query.where(results.scheduler_name == scheduler).order_by(results.task_id.desc()).limit(limit)
-        if before is not None:
-            query = query.where(results.task_id < before)
+        its_runs, others, last = await _raced_in(connection, scheduler)
+        if not its_runs:
+            return []
+        query = select(*columns, *_result_columns()).join_from(tasks, scheduler_results)
+        query = query.where(results.scheduler_name == scheduler)
+        if others:
+            query = query.where(tasks.c.run_id.in_(its_runs))
+        query = _page(query, tasks, limit, last + 1 if before is None else min(before, last + 1))
     rows = (await connection.execute(query)).all()
     return [_compared(list(group)) for _, group in groupby(rows, key=lambda row: row[0])]
+
+
+async def _raced_in(connection: AsyncConnection, scheduler: str) -> tuple[list[int], bool, int]:
+    """The runs with tasks that a scheduler races in, whether there are others, and the highest id of their tasks.
+
+    With these, looking for a scheduler that raced long ago, or never, does not go through everybody else's results.
+    """
+    columns = (runs.c.id, runs.c.schedulers, runs.c.first_task_id, runs.c.last_task_id)
+    every = (await connection.execute(select(*columns).where(runs.c.tasks > 0))).all()
+    its = [run for run in every if scheduler in run.schedulers]
+    last = max((run.first_task_id if run.last_task_id is None else run.last_task_id for run in its), default=0)
+    return [run.id for run in its], len(its) < len(every), last
 
 
 async def labels(connection: AsyncConnection, limit: int, before: int | None) -> list[TrainingRow]:
@@ -95,16 +113,22 @@ async def submitted(connection: AsyncConnection) -> list[SubmittedTask]:
 
 async def quick_counts(connection: AsyncConnection) -> Counts:
     """Counts from the small tables; runs count their own tasks, so the long ones are not touched."""
-    stored = func.coalesce(func.sum(runs.c.tasks), 0)
-    (run_count, task_count, last_run), last_task = (
-        (await connection.execute(select(func.count(), stored, func.max(runs.c.id)).select_from(runs))).one(),
+    (run_count, last_run), last_task = (
+        (await connection.execute(select(func.count(), func.max(runs.c.id)).select_from(runs))).one(),
         (await connection.execute(select(func.max(tasks.c.task_id)))).scalar_one(),
     )
+    task_count = await counted_tasks(connection)
     waiting, learned = [
         (await connection.execute(select(func.count()).select_from(table))).scalar_one()
         for table in (submitted_tasks, model_versions)
     ]
-    return Counts(run_count, int(task_count), waiting, learned, last_run, last_task)
+    return Counts(run_count, task_count, waiting, learned, last_run, last_task)
+
+
+async def touch_every_table(connection: AsyncConnection) -> None:
+    """Ask something small of every table, so that one that is missing or damaged is found."""
+    keys = [next(iter(table.primary_key)) for table in metadata.sorted_tables]
+    await connection.execute(select(*(select(func.max(key)).scalar_subquery() for key in keys)))
 
 
 async def exact_counts(connection: AsyncConnection) -> dict[str, int]:
@@ -113,11 +137,6 @@ async def exact_counts(connection: AsyncConnection) -> dict[str, int]:
         table.name: (await connection.execute(select(func.count()).select_from(table))).scalar_one()
         for table in EXPORTED
     }
-
-
-async def size_in_database(connection: AsyncConnection) -> int:
-    """Bytes the database takes, from PostgreSQL itself."""
-    return int((await connection.execute(text("SELECT pg_database_size(current_database())"))).scalar_one())
 
 
 def _page(query: Select[Any], table: Table, limit: int, before: int | None) -> Select[Any]:
@@ -139,7 +158,7 @@ def _compared(rows: list[Row[Any]]) -> ComparedTask:
 
 def _result(values: tuple[Any, ...]) -> ResultRow:
     parts = (
-        PartRow(part["device"], part["share"], part["start"], part["end"], part["expected"], part["lost"])
-        for part in values[-1]
+        PartRow(part["device"], part["share"], part["start"], part["end"], part["expected"], part.get("lost", False))
+        for part in values[-2]
     )
-    return ResultRow._make((*values[:-1], tuple(parts)))
+    return ResultRow._make((*values[:-2], tuple(parts), values[-1]))

@@ -21,7 +21,7 @@ class RunRow(NamedTuple):
         first_task_id: Stored id of the run's task 0.
         reserved: Ids from `first_task_id` on that belong to this run.
         last_task_id: Highest of them in use; None when none is.
-        tasks: Tasks stored under this run since the history was last cleared.
+        tasks: Tasks of this run that are in the store: neither cleared nor pruned.
         started: In UTC.
         ended: In UTC; None while it runs.
         status: `running`, `finished`, `interrupted` or `failed`.
@@ -67,7 +67,10 @@ class PartRow(NamedTuple):
 
 
 class ResultRow(NamedTuple):
-    """One task under one scheduler: seconds, joules, dollars; `gpu_id` is None when no GPU took part."""
+    """One task under one scheduler: seconds, joules, dollars; `gpu_id` is None when no GPU took part.
+
+    `reason` says why it failed, where that is known; a long one is cut.
+    """
 
     task_id: int
     scheduler_name: str
@@ -81,6 +84,7 @@ class ResultRow(NamedTuple):
     execution_cost: float
     failed: bool
     parts: tuple[PartRow, ...]
+    reason: str | None = None
 
 
 class TrainingRow(NamedTuple):
@@ -108,7 +112,10 @@ class ModelVersionRow(NamedTuple):
 
 
 class SubmittedTask(NamedTuple):
-    """A user's task that was accepted and whose results are not complete."""
+    """A user's task that was accepted and whose results are not complete.
+
+    `crashes` counts the live runs in a row that were interrupted while it was waiting.
+    """
 
     task_id: int
     run_id: int
@@ -117,6 +124,44 @@ class SubmittedTask(NamedTuple):
     memory_required: float
     dependencies: tuple[int, ...]
     submitted: datetime
+    crashes: int = 0
+
+
+class HourRow(NamedTuple):
+    """One scheduler in one hour: sums over the live tasks stored in it, so that hours can be added up.
+
+    Attributes:
+        hour: Its beginning, in UTC.
+        scheduler_name: Whose.
+        tasks: How many.
+        failed: How many of them failed; these are in no sum.
+        wins: How many it finished at least as soon as everybody else.
+        sum_response: Seconds, as all times.
+        sum_wait: Of this, waiting.
+        sum_time: Of this, execution.
+        sum_energy: Joules.
+        sum_cost: Dollars.
+    """
+
+    hour: datetime
+    scheduler_name: str
+    tasks: int
+    failed: int
+    wins: int
+    sum_response: float
+    sum_wait: float
+    sum_time: float
+    sum_energy: float
+    sum_cost: float
+
+
+class Cleared(NamedTuple):
+    """How many rows of what were forgotten."""
+
+    tasks: int
+    results: int
+    training: int
+    runs: int
 
 
 class Batch(NamedTuple):

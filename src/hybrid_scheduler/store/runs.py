@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Row, case, delete, insert, select, text, update
+from sqlalchemy import Row, case, delete, exists, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.store.checks import LARGEST
 from hybrid_scheduler.store.rows import RunRow
-from hybrid_scheduler.store.tables import id_counter, runs, scheduler_results, submitted_tasks, tasks, training_data
+from hybrid_scheduler.store.tables import id_counter, runs, submitted_tasks, tasks
+
+MOST_RUNS = 1000
+"""Beyond these, runs without tasks are forgotten."""
+DROPPED_AT_ONCE = 2
 
 
 def run_row(row: Row[Any]) -> RunRow:
@@ -30,8 +34,25 @@ async def begin(connection: AsyncConnection, facts: Mapping[str, Any], reserve: 
         )
     await connection.execute(update(id_counter).values(next_task_id=first + reserve))
     fresh = {"first_task_id": first, "reserved": reserve, "tasks": 0, "status": "running"}
-    added = await connection.execute(insert(runs).values(**facts, **fresh).returning(*runs.c))
-    return run_row(added.one())
+    begun = run_row((await connection.execute(insert(runs).values(**facts, **fresh).returning(*runs.c))).one())
+    await _drop_oldest(connection)
+    return begun
+
+
+async def _drop_oldest(connection: AsyncConnection) -> None:
+    """Forget the oldest runs that are over and have no tasks left, when there are very many.
+
+    A few at a time: the database looks through all tasks for each, to be sure that none belongs to it.
+    """
+    beyond = select(runs.c.id).order_by(runs.c.id.desc()).offset(MOST_RUNS).limit(1)
+    last = (await connection.execute(beyond)).scalar_one_or_none()
+    if last is None:
+        return
+    empty = (runs.c.id <= last) & (runs.c.status != "running") & (runs.c.tasks == 0)
+    for table in (submitted_tasks, tasks):
+        empty &= ~exists().where(table.c.run_id == runs.c.id)
+    oldest = select(runs.c.id).where(empty).order_by(runs.c.id).limit(DROPPED_AT_ONCE)
+    await connection.execute(delete(runs).where(runs.c.id.in_(oldest)))
 
 
 async def end(connection: AsyncConnection, run_id: int, status: str, summary: Mapping[str, Any] | None) -> None:
@@ -44,11 +65,19 @@ async def end(connection: AsyncConnection, run_id: int, status: str, summary: Ma
 
 
 async def interrupt_live(connection: AsyncConnection) -> list[int]:
-    """End the live runs that nobody ended, the latest first, so that each can give its unused ids back."""
+    """End the live runs that nobody ended, the latest first, so that each can give its unused ids back.
+
+    Whatever was submitted and is still waiting has seen one crash more; after a run that finished it starts from none.
+    """
     stale = select(*runs.c).where(runs.c.kind == "live", runs.c.status == "running").order_by(runs.c.id.desc())
     found = [run_row(row) for row in await connection.execute(stale)]
     for run in found:
         await _close(connection, run, "interrupted", {})
+    last = select(runs.c.status).where(runs.c.kind == "live").order_by(runs.c.id.desc()).limit(1)
+    if found:
+        await connection.execute(update(submitted_tasks).values(crashes=submitted_tasks.c.crashes + 1))
+    elif (await connection.execute(last)).scalar_one_or_none() == "finished":
+        await connection.execute(update(submitted_tasks).values(crashes=0))
     return [run.id for run in found]
 
 
@@ -64,15 +93,16 @@ async def _close(connection: AsyncConnection, run: RunRow, status: str, more: Ma
     await connection.execute(update(runs).where(runs.c.id == run.id).values(**facts))
 
 
-async def note_tasks(connection: AsyncConnection, run_id: int, highest: int, stored: int) -> None:
-    """Remember that a run uses ids up to `highest` and has stored so many more tasks."""
+async def note_tasks(connection: AsyncConnection, run_id: int, highest: int, stored: int) -> tuple[str, list[str]]:
+    """Remember that a run uses ids up to `highest` and has stored so many more tasks; gives its kind and who races."""
     # A task that an earlier run had accepted keeps its id, which is below this run's range.
     own = case((highest < runs.c.first_task_id, runs.c.last_task_id), else_=highest)
     last = case((runs.c.last_task_id >= highest, runs.c.last_task_id), else_=own)
     inside = (runs.c.id == run_id) & (highest < runs.c.first_task_id + runs.c.reserved)
-    done = await connection.execute(update(runs).where(inside).values(last_task_id=last, tasks=runs.c.tasks + stored))
-    if done.rowcount == 1:
-        return
+    change = update(runs).where(inside).values(last_task_id=last, tasks=runs.c.tasks + stored)
+    noted = (await connection.execute(change.returning(runs.c.kind, runs.c.schedulers))).one_or_none()
+    if noted is not None:
+        return noted.kind, noted.schedulers
     found = (await connection.execute(select(*runs.c).where(runs.c.id == run_id))).one_or_none()
     if found is None:
         raise InvalidInputError(f"task {highest} belongs to run {run_id}, which does not exist; begin it first")
@@ -80,16 +110,3 @@ async def note_tasks(connection: AsyncConnection, run_id: int, highest: int, sto
     raise InvalidInputError(
         f"task {highest} is beyond the ids of run {run_id}, which end before {end_of_range}; reserve more"
     )
-
-
-async def clear(connection: AsyncConnection) -> None:
-    """Forget the history; ids go on, running runs and their submitted tasks stay, and so do model versions."""
-    over = select(runs.c.id).where(runs.c.status != "running").scalar_subquery()
-    if connection.dialect.name == "postgresql":
-        await connection.execute(text("TRUNCATE scheduler_results, tasks, training_data"))
-    else:
-        for table in (scheduler_results, tasks, training_data):
-            await connection.execute(delete(table))
-    await connection.execute(delete(submitted_tasks).where(submitted_tasks.c.run_id.in_(over)))
-    await connection.execute(delete(runs).where(runs.c.status != "running"))
-    await connection.execute(update(runs).values(tasks=0))

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 
 from hybrid_scheduler.store.connect import Database
 from hybrid_scheduler.store.errors import StoreError
+from hybrid_scheduler.store.reading import touch_every_table
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK_NUMBER = 7_461_352_090_118
@@ -36,9 +37,12 @@ async def check_schema(database: Database) -> None:
 
     Raises:
         StoreError: There is no store in it, or one of another revision; the message says what to do.
+        StoreUnavailableError: A table is missing.
     """
     found, needed, shown = await found_revision(database), needed_revision(), database.address.shown
     if found == needed:
+        async with database.reading() as connection:
+            await touch_every_table(connection)
         return
     if found is None:
         raise StoreError(f"there is no store in {shown}; 'hms db create' makes one")

@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import insert, select
-
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.store import checks, lease, reading, runs, schema, writing
+from hybrid_scheduler.store import checks, clearing, disk, hourly, lease, reading, retention, runs, schema, writing
+from hybrid_scheduler.store.clearing import Progress
 from hybrid_scheduler.store.connect import Database
+from hybrid_scheduler.store.errors import DAMAGED, StoreUnavailableError
 from hybrid_scheduler.store.export import export_table
 from hybrid_scheduler.store.failures import named_failures
+from hybrid_scheduler.store.retention import Retention
 from hybrid_scheduler.store.rows import (
     Batch,
+    Cleared,
     ComparedTask,
     Counts,
+    HourRow,
     ModelVersionRow,
     RunRow,
     SubmittedTask,
     TrainingRow,
 )
-from hybrid_scheduler.store.tables import id_counter, model_versions
 from hybrid_scheduler.store.whole import whole
 
 PING_SECONDS = 2.0
 LONGEST_LEASE = 86_400.0
+MOST_AT_ONCE = 1000
+"""Tasks one step of pruning may forget."""
+
+Clock = Callable[[], datetime]
 
 
 class Store:
@@ -38,18 +44,22 @@ class Store:
 
     Ownership: whoever opens a store closes it. Rows are copies, theirs who asked for them.
 
-    Atomicity: every method is one transaction, whole or not at all. Several processes may use one store; their writes
-    take turns, readers see what was whole when they asked.
+    Atomicity: every method but `clear` is one transaction, whole or not at all. Several processes may use one store;
+    their writes take turns, readers see what was whole when they asked.
 
     Threads: a store belongs to the event loop it was opened in. There, any number of tasks may use it at once.
 
     Errors: `InvalidInputError` for a bad argument, before anything is changed; `StoreUnavailableError` when the
-    database does not answer (`write`, `submit`, `end_run` and the lease may simply be called again: what was done
-    already is not done twice); `StoreError` for everything else.
+    database cannot be used just now, and its `kind` says why (`write`, `submit`, `end_run`, `clear`, `prune` and the
+    lease may simply be called again: what was done already is not done twice); `StoreError` for everything else.
+
+    Args:
+        database: Where it is.
+        clock: Tells the time, with time zone; by default that of this machine, and of the database for the lease.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+        self._database, self._clock = database, clock
 
     @property
     def address(self) -> str:
@@ -74,14 +84,15 @@ class Store:
         await self.close()
 
     async def ping(self) -> None:
-        """Ask the database something small.
+        """Ask the database something small of every table.
 
         Raises:
-            StoreUnavailableError: It does not answer within two seconds.
+            StoreUnavailableError: It does not answer within two seconds, lacks a table, or is known to be damaged.
         """
+        self._database.check_undamaged()
         with named_failures(self.address):
             async with asyncio.timeout(PING_SECONDS), self._database.reading() as connection:
-                await connection.execute(select(id_counter.c.next_task_id))
+                await reading.touch_every_table(connection)
 
     # Runs
 
@@ -114,7 +125,7 @@ class Store:
             "seed": checks.check_whole("seed", seed),
             "configuration": checks.check_document("configuration", configuration),
             "schedulers": [checks.check_text("scheduler", scheduler) for scheduler in schedulers],
-            "started": checks.check_moment("started", started or datetime.now(UTC)),
+            "started": checks.check_moment("started", started or self._now()),
         }
         checks.check_whole("reserve", reserve)
         async with self._database.writing() as connection:
@@ -134,7 +145,10 @@ class Store:
 
     @whole
     async def interrupt_live_runs(self) -> list[int]:
-        """End live runs whose process died without a word; for the holder of the lease, before it begins its own."""
+        """End live runs whose process died without a word; for the holder of the lease, before it begins its own.
+
+        Submitted tasks that are still waiting count it (`crashes`); when no run had died, they count from 0 again.
+        """
         async with self._database.writing() as connection:
             return await runs.interrupt_live(connection)
 
@@ -159,20 +173,26 @@ class Store:
         """Store tasks with all their results and labels, and take them off the submitted ones.
 
         Tasks that are stored already are left as they are, so a batch whose answer got lost may be written again.
+        Tasks of live runs count in the means of this hour.
 
         Returns:
             How many tasks were new.
         """
         await asyncio.to_thread(checks.check_batch, batch)
         async with self._database.writing() as connection:
-            return await writing.write_batch(connection, batch)
+            return await writing.write_batch(connection, batch, self._now())
 
     @whole
-    async def submit(self, task: SubmittedTask) -> None:
-        """Keep a user's task until its results are written. Submitted again, it belongs to the later run."""
-        checks.check_submitted(task)
+    async def submit(self, tasks: Sequence[SubmittedTask]) -> None:
+        """Keep users' tasks until their results are written. Submitted again, one belongs to the later run."""
+        for task in tasks:
+            checks.check_submitted(task)
         async with self._database.writing() as connection:
-            await writing.submit(connection, task)
+            await writing.submit(connection, tasks)
+        # Somebody will be told that these are safe: a file that is being damaged takes them and has them not.
+        async with self._database.reading() as connection:
+            if lost := await writing.missing(connection, tasks):
+                raise StoreUnavailableError(f"the store {self.address} lost task {lost[0]} as it took it", DAMAGED)
 
     async def submitted(self) -> list[SubmittedTask]:
         """The tasks that were accepted and have no results yet, oldest first."""
@@ -201,14 +221,46 @@ class Store:
         async with self._database.reading() as connection:
             return await reading.labels(connection, limit, before)
 
-    @whole
-    async def clear(self) -> None:
-        """Forget the history: tasks, results, labels, and runs that are over with their submitted tasks.
+    async def hourly_means(
+        self, since: datetime | None = None, until: datetime | None = None, scheduler: str | None = None
+    ) -> list[HourRow]:
+        """What live tasks came to, by hour and scheduler, in order; also of tasks that were pruned long ago.
+
+        Args:
+            since: Hours that begin then or later.
+            until: Hours that begin before then.
+            scheduler: Only its hours.
+        """
+        for name, moment in (("since", since), ("until", until)):
+            if moment is not None:
+                checks.check_moment(name, moment)
+        if scheduler is not None:
+            checks.check_text("scheduler", scheduler)
+        async with self._database.reading() as connection:
+            return await hourly.read(connection, since, until, scheduler)
+
+    async def clear(self, progress: Progress | None = None) -> Cleared:
+        """Forget the history: tasks, results, labels, hourly means, and runs that are over with their submitted tasks.
 
         Running runs stay, with what was submitted to them, and so do model versions. Ids go on where they were.
+        SQLite forgets the oldest first, in short transactions, and gives the room back; what is stored meanwhile stays.
+
+        Args:
+            progress: Told what is gone so far and how many tasks it will be, first when it is settled which.
         """
-        async with self._database.writing() as connection:
-            await runs.clear(connection)
+        return await clearing.clear(self._database, progress)
+
+    async def prune(self, limits: Retention, most: int = MOST_AT_ONCE) -> int:
+        """Do a little to keep the history within its limits; hourly means and submitted tasks stay.
+
+        One short transaction: forgets at most `most` of the oldest tasks beyond a limit, with results and labels, or
+        gives some room back to the disk. Runs stay when their tasks are gone; begin very many, and the oldest go.
+
+        Returns:
+            How much was done; 0: there is nothing to do.
+        """
+        checks.check_whole("most", most, 1, MOST_AT_ONCE)
+        return await retention.prune(self._database, limits, most, self._now())
 
     # Learners
 
@@ -223,18 +275,20 @@ class Store:
         mae: float | None = None,
         created: datetime | None = None,
     ) -> int:
-        """Note that a learner was saved; gives the number of the version. NaN stands for an unknown figure."""
+        """Note that a learner was saved; gives the number of the version. NaN stands for an unknown figure.
+
+        The newest 1000 of each scheduler are kept.
+        """
         facts = {
             "scheduler_name": checks.check_text("scheduler_name", scheduler_name),
             "rows": checks.check_whole("rows", rows),
             "path": checks.check_text("path", path),
             "r2": _known(r2),
             "mae": _known(mae),
-            "created": checks.check_moment("created", created or datetime.now(UTC)),
+            "created": checks.check_moment("created", created or self._now()),
         }
         async with self._database.writing() as connection:
-            added = await connection.execute(insert(model_versions).values(**facts).returning(model_versions.c.id))
-            return int(added.scalar_one())
+            return await writing.add_version(connection, facts)
 
     async def model_versions(
         self, limit: int = 100, scheduler: str | None = None, before: int | None = None
@@ -253,14 +307,14 @@ class Store:
         """Become (or stay) the process that runs the live engine, for so long; False: another one is."""
         _check_lease(owner, seconds)
         async with self._database.updating() as connection:
-            return await lease.acquire(connection, owner, seconds)
+            return await lease.acquire(connection, owner, seconds, self._clock and self._clock())
 
     @whole
     async def renew_lease(self, owner: str, seconds: float) -> bool:
         """Extend the lease; False: it is lost, and the live engine must stop."""
         _check_lease(owner, seconds)
         async with self._database.updating() as connection:
-            return await lease.renew(connection, owner, seconds)
+            return await lease.renew(connection, owner, seconds, self._clock and self._clock())
 
     @whole
     async def release_lease(self, owner: str) -> bool:
@@ -282,13 +336,8 @@ class Store:
             return await reading.exact_counts(connection)
 
     async def size(self) -> int:
-        """Bytes on disk."""
-        file = self._database.address.file
-        if file is not None:
-            parts = (file, file.with_name(f"{file.name}-wal"))
-            return sum(part.stat().st_size for part in parts if part.exists())
-        async with self._database.reading() as connection:
-            return await reading.size_in_database(connection)
+        """Bytes on disk, in all files of the store."""
+        return await disk.size_on_disk(self._database)
 
     async def revision(self) -> str | None:
         """The revision of its schema."""
@@ -297,6 +346,9 @@ class Store:
     async def export(self, table: str, path: str | Path) -> int:
         """Write a whole table to a CSV or Parquet file, by the file's ending; gives the number of rows."""
         return await export_table(self._database, table, Path(path))
+
+    def _now(self) -> datetime:
+        return datetime.now(UTC) if self._clock is None else self._clock()
 
 
 def _known(figure: float | None) -> float | None:

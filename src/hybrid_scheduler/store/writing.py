@@ -3,46 +3,99 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Table, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.store import hourly
 from hybrid_scheduler.store.documents import to_json
 from hybrid_scheduler.store.rows import Batch, ResultRow, SubmittedTask, TaskRow, TrainingRow
 from hybrid_scheduler.store.runs import note_tasks
-from hybrid_scheduler.store.tables import scheduler_results, submitted_tasks, tasks, training_data
+from hybrid_scheduler.store.tables import model_versions, scheduler_results, submitted_tasks, tasks, training_data
 
+LONGEST_REASON = 300
+KEPT_VERSIONS = 1000
+"""Model versions per scheduler."""
 MOST_PARAMETERS = 10_000
 """Ids asked for in one statement; databases allow some 32 000."""
 
 
-async def write_batch(connection: AsyncConnection, batch: Batch) -> int:
+async def write_batch(connection: AsyncConnection, batch: Batch, now: datetime) -> int:
     """Store what of the batch is not there yet; gives the number of tasks that were not."""
     batch = await _without_stored(connection, batch)
     if not batch.tasks:
         return 0
-    for run_id in sorted({task.run_id for task in batch.tasks}):
-        ids = [task.task_id for task in batch.tasks if task.run_id == run_id]
-        await note_tasks(connection, run_id, max(ids), len(ids))
-    await _insert(connection, tasks, TaskRow._fields, map(_task_values, batch.tasks))
-    await _insert(connection, scheduler_results, ResultRow._fields, map(_result_values, batch.results))
+    run_of = {task.task_id: task.run_id for task in batch.tasks}
+    live = await _note_runs(connection, run_of, batch.results)
+    # By task, so that what is read together lies together; who made the batch may have gone by scheduler.
+    results = sorted(batch.results, key=itemgetter(0))
+    moment = int(now.timestamp())
+    await _insert(
+        connection, tasks, (*TaskRow._fields, "stored"), ((*_task_values(task), moment) for task in batch.tasks)
+    )
+    await _insert(connection, scheduler_results, ResultRow._fields, map(_result_values, results))
     await _insert(connection, training_data, TrainingRow._fields, map(_label_values, batch.training))
-    waiting = await _among(connection, submitted_tasks, [task.task_id for task in batch.tasks])
+    raced_live = (
+        results if len(live) == len(set(run_of.values())) else [r for r in results if run_of[r.task_id] in live]
+    )
+    await hourly.add(connection, await asyncio.to_thread(hourly.summed, raced_live, now))
+    waiting = await _among(connection, submitted_tasks, list(run_of))
     if waiting:
         await connection.execute(delete(submitted_tasks).where(submitted_tasks.c.task_id.in_(waiting)))
     return len(batch.tasks)
 
 
-async def submit(connection: AsyncConnection, task: SubmittedTask) -> None:
-    """Keep a task until its results are written; submitted again it belongs to the later run."""
-    if await _among(connection, tasks, [task.task_id]):
+async def submit(connection: AsyncConnection, accepted: Sequence[SubmittedTask]) -> None:
+    """Keep tasks until their results are written; submitted again, one belongs to the later run."""
+    stored = await _among(connection, tasks, [task.task_id for task in accepted])
+    fresh = {task.task_id: task for task in accepted if task.task_id not in stored}
+    if not fresh:
         return
-    await note_tasks(connection, task.run_id, task.task_id, 0)
-    await connection.execute(delete(submitted_tasks).where(submitted_tasks.c.task_id == task.task_id))
-    await connection.execute(insert(submitted_tasks).values(**task._asdict()))
+    for run_id in sorted({task.run_id for task in fresh.values()}):
+        await note_tasks(connection, run_id, max(task.task_id for task in fresh.values() if task.run_id == run_id), 0)
+    again = await _among(connection, submitted_tasks, list(fresh))
+    if again:
+        await connection.execute(delete(submitted_tasks).where(submitted_tasks.c.task_id.in_(again)))
+    await connection.execute(insert(submitted_tasks), [task._asdict() for task in fresh.values()])
+
+
+async def add_version(connection: AsyncConnection, facts: Mapping[str, Any]) -> int:
+    """Add a model version and forget the oldest of the same scheduler beyond those that are kept."""
+    added = insert(model_versions).values(**facts).returning(model_versions.c.id)
+    number = int((await connection.execute(added)).scalar_one())
+    its_own = model_versions.c.scheduler_name == facts["scheduler_name"]
+    beyond = select(model_versions.c.id).where(its_own).order_by(model_versions.c.id.desc()).offset(KEPT_VERSIONS)
+    await connection.execute(delete(model_versions).where(its_own, model_versions.c.id.in_(beyond.limit(10))))
+    return number
+
+
+async def missing(connection: AsyncConnection, accepted: Sequence[SubmittedTask]) -> list[int]:
+    """Ids of tasks that were submitted and are nowhere to be found."""
+    ids = [task.task_id for task in accepted]
+    found = await _among(connection, submitted_tasks, ids)
+    return sorted(set(ids) - set(found) - set(await _among(connection, tasks, ids) if len(found) < len(ids) else ()))
+
+
+async def _note_runs(connection: AsyncConnection, run_of: Mapping[int, int], results: Sequence[ResultRow]) -> set[int]:
+    """Have every run count its tasks; gives the live ones."""
+    live = set()
+    for run_id in sorted(set(run_of.values())):
+        ids = [task_id for task_id, run in run_of.items() if run == run_id]
+        kind, racers = await note_tasks(connection, run_id, max(ids), len(ids))
+        if kind == "live":
+            live.add(run_id)
+        # Whoever looks for the results of one scheduler looks in the runs that name it.
+        strangers = {row.scheduler_name for row in results if run_of[row.task_id] == run_id} - set(racers)
+        if strangers:
+            raise InvalidInputError(
+                f"{min(strangers)!r} has a result in run {run_id} but does not race in it; name it when the run begins"
+            )
+    return live
 
 
 async def _without_stored(connection: AsyncConnection, batch: Batch) -> Batch:
@@ -95,10 +148,18 @@ def _task_values(task: TaskRow) -> tuple[Any, ...]:
 
 def _result_values(result: ResultRow) -> tuple[Any, ...]:
     parts = [
-        {"device": p.device, "share": p.share, "start": p.start, "end": p.end, "expected": p.expected, "lost": p.lost}
+        {"device": p.device, "share": p.share, "start": p.start, "end": p.end, "expected": p.expected}
         for p in result.parts
     ]
-    return (*result[:-1], to_json(parts))
+    for document, part in zip(parts, result.parts, strict=True):
+        if part.lost:
+            document["lost"] = True
+    return (*result[:-2], to_json(parts), result.reason and _cut(result.reason))
+
+
+def _cut(reason: str) -> str:
+    """A text every database can hold: it may be the message of anybody's exception."""
+    return reason[:LONGEST_REASON].replace("\0", " ").encode(errors="replace").decode()
 
 
 def _label_values(label: TrainingRow) -> tuple[Any, ...]:

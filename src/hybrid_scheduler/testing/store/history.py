@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hybrid_scheduler.store import Batch, ResultRow, SubmittedTask, TrainingRow
+from hybrid_scheduler.store import Batch, Cleared, ResultRow, Retention, SubmittedTask, TrainingRow
 from hybrid_scheduler.testing.store.samples import (
     SCHEDULERS,
     OpenStore,
     begin,
     refused,
     sample,
+    stored_numbers,
 )
 
 
@@ -100,22 +102,25 @@ async def check_submitted(opened: OpenStore) -> None:
             SubmittedTask(run.first_task_id + n, run.id, 1.5, 0.5, 8.0, (run.first_task_id,), datetime.now(UTC))
             for n in numbers
         ]
-        for task in waiting:
-            await store.submit(task)
-        await store.submit(waiting[0])
+        await store.submit(waiting)
+        await store.submit(waiting[:1])
+        await store.submit([])
     async with await opened() as store:
         assert await store.submitted() == sorted(waiting), "accepted tasks are lost, changed or out of order"
         assert await store.comparative(10) == [], "a task without results shows in the history"
         assert await store.interrupt_live_runs() == [run.id], "the dead run was not found"
+        assert [task.crashes for task in await store.submitted()] == [1, 1, 1], "a crash is not counted"
         later = await begin(store)
         assert later.first_task_id == run.first_task_id + 4, "the id of an accepted task is given again"
-        await store.submit(waiting[1]._replace(run_id=later.id))
+        await store.submit([waiting[1]._replace(run_id=later.id)])
         done = sample(run, [1])
         moved = done._replace(tasks=[done.tasks[0]._replace(run_id=later.id)])
         assert await store.write(moved) == 1, "an accepted task cannot be stored by a later run"
-        await store.submit(waiting[1]._replace(run_id=later.id))
-        assert await store.submitted() == [waiting[2], waiting[0]], "a finished task still waits"
-        await refused(lambda: store.submit(waiting[0]._replace(run_id=10**6)), "a task of a run that does not exist")
+        await store.submit([waiting[1]._replace(run_id=later.id)])
+        assert [task._replace(crashes=0) for task in await store.submitted()] == [waiting[2], waiting[0]], (
+            "a finished task still waits"
+        )
+        await refused(lambda: store.submit([waiting[0]._replace(run_id=10**6)]), "a task of a run that does not exist")
 
 
 async def check_clear(opened: OpenStore) -> None:
@@ -124,10 +129,14 @@ async def check_clear(opened: OpenStore) -> None:
         over, running = await begin(store), await begin(store)
         for run in (over, running):
             await store.write(sample(run, range(5)))
-            await store.submit(SubmittedTask(run.first_task_id + 9, run.id, 1.0, 0.5, 1.0, (), datetime.now(UTC)))
+            await store.submit([SubmittedTask(run.first_task_id + 9, run.id, 1.0, 0.5, 1.0, (), datetime.now(UTC))])
         await store.end_run(over.id, "finished")
         await store.add_model_version("greedy", rows=3, path="models/greedy.npz")
-        await store.clear()
+        told: list[tuple[Cleared, int]] = []
+        gone = await store.clear(lambda gone, total: told.append((gone, total)))
+        assert gone == Cleared(10, 20, 10, 1), f"clearing miscounts what it forgets: {gone}"
+        assert told[0] == (Cleared(0, 0, 0, 0), 10), f"clearing does not say at first how much it will be: {told}"
+        assert await store.hourly_means() == [], "hourly means are still there"
         assert await store.comparative(10) == [], "tasks are still there"
         assert await store.training() == [], "labels are still there"
         assert [run.id for run in await store.runs()] == [running.id], "the wrong runs are left"
@@ -136,6 +145,93 @@ async def check_clear(opened: OpenStore) -> None:
         assert (await store.counts()).tasks == 0, "cleared tasks are counted"
         assert await store.write(sample(running, range(5, 8))) == 3, "a running run cannot go on after clearing"
         assert (await store.counts()).tasks == 3
+
+
+async def check_clear_meanwhile(opened: OpenStore) -> None:
+    """What is stored while the history is being cleared stays, and so does what was submitted to a running run."""
+    async with await opened() as store, await opened() as other:
+        run = await begin(store)
+        await store.write(sample(run, range(300)))
+        late: list[asyncio.Task[int]] = []
+
+        def settled(gone: Cleared, total: int) -> None:
+            if not late:
+                late.append(asyncio.create_task(other.write(sample(run, range(300, 310)))))
+
+        gone = await store.clear(settled)
+        await late[0]
+        assert gone.tasks == 300, f"{gone.tasks} of 300 tasks were cleared"
+        assert await stored_numbers(store, run) == list(range(300, 310)), "what came meanwhile is gone"
+        assert (await store.counts()).tasks == 10, "the store miscounts its tasks"
+
+
+async def check_prune(opened: OpenStore) -> None:
+    """Pruning forgets the oldest tasks over all runs, by the time they were stored, and not more than it must."""
+    async with await opened() as store:
+        live, compare = await begin(store), await begin(store, kind="compare")
+        await store.write(sample(compare, range(6)))  # stored first, though its ids are higher
+        await store.write(sample(live, range(8)))
+        await store.end_run(compare.id, "finished", {"greedy": {"makespan": 1.0}})
+        submitted = SubmittedTask(live.first_task_id + 99, live.id, 1.0, 0.5, 1.0, (), datetime.now(UTC))
+        await store.submit([submitted])
+        means = await store.hourly_means()
+        assert await store.prune(Retention()) == 0, "without limits something was pruned"
+        assert await store.prune(Retention(tasks=14, days=1.0, megabytes=10_000)) == 0, "what is allowed was pruned"
+        assert await store.prune(Retention(tasks=5), most=4) == 4, "a step forgets more or less than it may"
+        while await store.prune(Retention(tasks=5)):
+            pass
+        assert await stored_numbers(store, compare) == [], "tasks that were stored first are still there"
+        assert await stored_numbers(store, live) == [3, 4, 5, 6, 7], "not the oldest tasks were forgotten"
+        assert [row.task_id - live.first_task_id for row in await store.training()] == [7, 6, 5, 4, 3], "other labels"
+        assert (await store.counts()).tasks == 5, "the store miscounts its tasks"
+        kept = await store.run(compare.id)
+        assert kept is not None, "a run is gone with its tasks"
+        assert (kept.tasks, kept.summary) == (0, {"greedy": {"makespan": 1.0}}), f"{kept}"
+        assert await store.submitted() == [submitted], "a submitted task was pruned"
+        assert await store.hourly_means() == means, "hourly means do not outlive their tasks"
+        assert await store.write(sample(live, range(8, 10))) == 2, "a run cannot go on after pruning"
+
+
+async def check_hourly_means(opened: OpenStore) -> None:
+    """Live tasks are summed up by scheduler and hour, each once, whatever becomes of them."""
+    async with await opened() as store:
+        live, compare = await begin(store), await begin(store, kind="compare")
+        batches = [sample(live, range(5)), sample(live, range(5, 9)), sample(live, [9], SCHEDULERS[:1])]
+        for batch in [*batches, batches[0], sample(compare, range(3))]:
+            await store.write(batch)
+        results = [row for batch in batches for row in batch.results]
+        best: dict[int, float] = {}
+        for row in results:
+            if not row.failed:
+                best[row.task_id] = min(row.response_time, best.get(row.task_id, row.response_time))
+        for name in SCHEDULERS:
+            hours = await store.hourly_means(scheduler=name)
+            its = [row for row in results if row.scheduler_name == name]
+            good = [row for row in its if not row.failed]
+            found = [sum(hour.tasks for hour in hours), sum(h.failed for h in hours), sum(h.wins for h in hours)]
+            wins = sum(row.response_time == best[row.task_id] for row in good)
+            assert found == [len(its), len(its) - len(good), wins], f"{name}: {found} tasks, failures and wins"
+            for column, figure in _SUMMED.items():
+                total, expected = sum(getattr(h, column) for h in hours), sum(getattr(row, figure) for row in good)
+                assert abs(total - expected) <= 1e-9 * abs(expected), f"{name}: {column} is {total}, not {expected}"
+        hours = await store.hourly_means()
+        assert hours == sorted(hours), f"hours are out of order: {hours}"
+        assert all((h.hour.minute, h.hour.second, h.hour.tzinfo) == (0, 0, UTC) for h in hours), f"{hours}"
+        first, last = hours[0].hour, hours[-1].hour
+        assert await store.hourly_means(until=first) == [], "an hour is given that begins too late"
+        assert await store.hourly_means(since=last + timedelta(seconds=1)) == [], (
+            "an hour is given that begins too early"
+        )
+        assert await store.hourly_means(first, last + timedelta(hours=1)) == hours
+
+
+_SUMMED = {
+    "sum_response": "response_time",
+    "sum_wait": "wait_time",
+    "sum_time": "actual_time",
+    "sum_energy": "energy_consumption",
+    "sum_cost": "execution_cost",
+}
 
 
 async def check_model_versions(opened: OpenStore) -> None:
@@ -175,7 +271,9 @@ async def check_export(opened: OpenStore) -> None:
         labels = [TrainingRow._make((int(row[0]), *map(float, row[1:6]), json.loads(row[6]))) for row in lines]
         assert labels == batch.training, "the CSV file holds other labels"
         results = parquet.read_table(folder / "new" / "scheduler_results.parquet").to_pylist()
-        columns = [*ResultRow._fields[:-1]]
-        assert [tuple(row[name] for name in columns) for row in results] == [row[:-1] for row in batch.results]
+        columns = [name for name in ResultRow._fields if name != "parts"]
+        assert [tuple(row[name] for name in columns) for row in results] == [
+            tuple(getattr(row, name) for name in columns) for row in batch.results
+        ]
         assert json.loads(results[0]["parts"])[1]["device"] == "Gerät-ü"
         assert sorted(path.name for path in folder.iterdir()) == ["new"], "files are left over"

@@ -134,7 +134,7 @@ async def check_bad_texts(opened: OpenStore) -> None:
                 "live", seed=1, configuration={"a": object()}, schedulers=()
             ),
             "a time without zone": lambda: store.submit(
-                SubmittedTask(run.first_task_id, run.id, 1.0, 0.5, 1.0, (), datetime(2024, 1, 1))
+                [SubmittedTask(run.first_task_id, run.id, 1.0, 0.5, 1.0, (), datetime(2024, 1, 1))]
             ),
         }.items():
             await refused(call, what)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from functools import partial
 
-from hybrid_scheduler.store import StoreError
+from hybrid_scheduler.store import StoreError, SubmittedTask
 from hybrid_scheduler.testing.store.samples import (
     LEASE,
     OpenStore,
@@ -60,7 +61,18 @@ async def check_interrupted(opened: OpenStore) -> None:
         assert await store.interrupt_live_runs() == [], "a run died twice"
         states = {run.id: run.status for run in await store.runs()}
         assert states == {ended.id: "finished", compare.id: "running", dead.id: "interrupted"}, f"{states}"
-        assert (await begin(store)).first_task_id == dead.first_task_id + 3, "unused ids are not free again"
+        again = await begin(store)
+        assert again.first_task_id == dead.first_task_id + 3, "unused ids are not free again"
+        waiting = SubmittedTask(again.first_task_id, again.id, 1.0, 0.5, 1.0, (), datetime.now(UTC))
+        await store.submit([waiting])
+        for crashes in (1, 2):
+            await store.interrupt_live_runs()
+            await store.interrupt_live_runs()
+            assert [task.crashes for task in await store.submitted()] == [crashes], "crashes are miscounted"
+            again = await begin(store)
+        await store.end_run(again.id, "finished")
+        await store.interrupt_live_runs()
+        assert await store.submitted() == [waiting], "crashes are counted beyond a run that finished"
 
 
 async def check_lease(opened: OpenStore) -> None:

@@ -38,7 +38,8 @@ def sample(run: RunRow, numbers: Sequence[int], schedulers: Sequence[str] = SCHE
                 PartRow("gpu_3", 0.7, number / 3, number / 3 + 0.1, 0.25),
                 PartRow("Gerät-ü", 0.3, 0.0, 1e300, None, lost=True),
             )
-            results.append(ResultRow(task_id, name, 0.7, gpu, *times, bool(number % 2), parts))
+            reason = f"zu spät ({number})" if number % 2 else None
+            results.append(ResultRow(task_id, name, 0.7, gpu, *times, bool(number % 2), parts, reason))
         labels.append(TrainingRow(task_id, 100.5 + number, 0.25, 1e-9, 0.9, 0.1, {"cpu_0": 1 / 3, "gpu_0": None}))
     return Batch(tasks, results, labels)
 

@@ -1,0 +1,70 @@
+"""Means per scheduler and hour, which outlive the rows they were made of."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from operator import le
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hybrid_scheduler.store.rows import HourRow, ResultRow
+from hybrid_scheduler.store.tables import hourly_means
+
+KEY = ("hour", "scheduler_name")
+SUMMED = ("response_time", "wait_time", "actual_time", "energy_consumption", "execution_cost")
+"""Columns of results, in the order of the sums."""
+
+
+def summed(results: Sequence[ResultRow], moment: datetime) -> list[HourRow]:
+    """Results of whole tasks that are stored at a moment, as one row per scheduler."""
+    hour = moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    best: dict[int, float] = {}
+    by_name: defaultdict[str, list[ResultRow]] = defaultdict(list)
+    for row in results:
+        by_name[row.scheduler_name].append(row)
+        if not row.failed and row.response_time < best.get(row.task_id, math.inf):
+            best[row.task_id] = row.response_time
+    found = []
+    for name, rows in by_name.items():
+        good = [row for row in rows if not row.failed]
+        # Column by column: a batch of the live engine has thousands of rows.
+        column = dict(zip(ResultRow._fields, zip(*good, strict=True), strict=True)) if good else {}
+        wins = sum(map(le, column.get("response_time", ()), map(best.__getitem__, column.get("task_id", ()))))
+        sums = (math.fsum(column.get(figure, ())) for figure in SUMMED)
+        found.append(HourRow(hour, name, len(rows), len(rows) - len(good), wins, *sums))
+    return found
+
+
+async def add(connection: AsyncConnection, rows: Sequence[HourRow]) -> None:
+    """Add to what the hours hold already."""
+    if not rows:
+        return
+    await connection.execute(_adding(connection.dialect.name), [row._asdict() for row in rows])
+
+
+@cache
+def _adding(dialect: str) -> Any:
+    insert = (postgresql if dialect == "postgresql" else sqlite).insert(hourly_means)
+    more = {name: hourly_means.c[name] + insert.excluded[name] for name in HourRow._fields if name not in KEY}
+    return insert.on_conflict_do_update(index_elements=KEY, set_=more)
+
+
+async def read(
+    connection: AsyncConnection, since: datetime | None, until: datetime | None, scheduler: str | None
+) -> list[HourRow]:
+    """Hours that begin within a stretch of time, in order."""
+    query = select(hourly_means).order_by(*(hourly_means.c[name] for name in KEY))
+    if since is not None:
+        query = query.where(hourly_means.c.hour >= since)
+    if until is not None:
+        query = query.where(hourly_means.c.hour < until)
+    if scheduler is not None:
+        query = query.where(hourly_means.c.scheduler_name == scheduler)
+    return [HourRow._make(row) for row in await connection.execute(query)]
