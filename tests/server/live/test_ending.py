@@ -42,7 +42,7 @@ def test_a_run_that_is_only_asked_for_is_ended_too(new_sqlite: NewDatabase) -> N
         writer.open()
         try:
             until(lambda: writer.owned, "the lease")
-            runner = Runner(ServiceSettings(database_url=url), Plan.of(START), writer, voice)
+            runner = Runner(ServiceSettings(database_url=url), Plan.of(START), writer, voice, lambda: None)
             runner.turn()
             assert runner.session is None, "the store cannot have answered within a turn"
             runner.close()

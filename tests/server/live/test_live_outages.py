@@ -73,7 +73,7 @@ def test_stopped_without_a_store_it_ends_its_run_when_that_is_back(
     live.wait_for_tasks(1)
     postgres.stop()
     live.wait_for("waiting_for_store")
-    assert "stored once it does" in live.control("stop")["message"]
+    assert "stored once it works again" in live.control("stop")["message"]
     postgres.start()
     until(lambda: live.status()["store"]["available"], "the store")
     until(lambda: live.rows("SELECT status FROM runs") == [("finished",)], "the end of the run")

@@ -7,16 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hybrid_scheduler.config import Config
-from hybrid_scheduler.server.live import session as session_module
+from hybrid_scheduler.model import ClusterView, Decision, Task
+from hybrid_scheduler.schedulers.base import Scheduler
+from hybrid_scheduler.server.live.backlogs import Backlogs
 from hybrid_scheduler.server.live.clock import Clock
 from hybrid_scheduler.server.live.plan import Plan
+from hybrid_scheduler.server.live.quarantine import is_suspect, quarantined
 from hybrid_scheduler.server.live.session import Session
 from hybrid_scheduler.server.live_start import LiveStart
-from hybrid_scheduler.store import Batch, RunRow, SubmittedTask
+from hybrid_scheduler.store import Batch, ResultRow, RunRow, SubmittedTask
 from hybrid_scheduler.store.checks import check_batch
 
 NAMES = ("round_robin", "greedy", "oracle")
@@ -31,6 +35,14 @@ def begun(plan: Plan, left: Sequence[SubmittedTask] = (), said: list[str] | None
     run = RunRow(7, "live", "", 3, {}, NAMES, None, FIRST, 10**9, None, 0, datetime.now(UTC), None, "running")
     lines = [] if said is None else said
     return Session(plan, run, {}, left, lambda level, line: lines.append(line))
+
+
+def submit(
+    session: Session, size: float, intensity: float, memory: float, dependencies: Sequence[int]
+) -> tuple[SubmittedTask, dict[str, Any]]:
+    task = {"size": size, "compute_intensity": intensity, "memory_required": memory, "dependencies": dependencies}
+    (accepted,) = session.submit([task])
+    return accepted
 
 
 def drained(session: Session) -> list[Batch]:
@@ -54,7 +66,7 @@ def test_every_task_comes_out_once_with_a_result_of_everybody() -> None:
 def test_tasks_that_fail_can_be_stored() -> None:
     config = Config.model_validate({"physics": {"memory_policy": "fail"}, "simulation": {"num_gpus": 1}})
     session = begun(planned(config))
-    session.submit(100.0, 1.0, 1e9, ())
+    submit(session, 100.0, 1.0, 1e9, ())
     (batch,) = drained(session)
     assert any(result.failed for result in batch.results)
     check_batch(batch)
@@ -62,7 +74,7 @@ def test_tasks_that_fail_can_be_stored() -> None:
 
 def test_tasks_left_over_keep_their_ids_and_their_order() -> None:
     session = begun(planned(), [submitted(4001), submitted(4002, 4001)])
-    stored, answer = session.submit(500.0, 0.5, 10.0, (4002,))
+    stored, answer = submit(session, 500.0, 0.5, 10.0, (4002,))
     assert stored.task_id == FIRST + 2
     assert all(report["projected"] is None for report in answer["decisions"]), "it waits"
     batches = drained(session)
@@ -90,18 +102,76 @@ def test_dependencies_of_a_trace_are_stored_with_stored_ids(tmp_path: Path) -> N
     assert [task.dependencies for task in rows[:3]] == [(), (FIRST,), (FIRST, FIRST + 1)]
 
 
-def test_arrivals_wait_for_somebody_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "MOST_UNFINISHED", 400)
-    monkeypatch.setattr(session_module, "HELD_UNTIL", 300)
+def test_who_is_hopelessly_behind_gives_up_and_the_race_goes_on() -> None:
     said: list[str] = []
-    session = begun(replace(planned(load=20.0), flat_out=True), said=said)
-    most = 0
+    session = begun(replace(planned(load=0.5), flat_out=True), said=said)
+    session.backlogs = Backlogs(session.race, lambda level, line: said.append(line), most_unfinished=400)
+    rows: list[ResultRow] = []
     for _ in range(100):
+        rows += session.turn().rows.results
+        assert max(session.race.unfinished().values()) <= 400
+    told = {entry["name"]: entry for entry in session.comparison()}
+    assert told["oracle"] | {"state": "racing", "given_up": 0, "failed": 0, "reason": ""} == told["oracle"]
+    behind = told["round_robin"]
+    assert behind["state"] == "behind"
+    assert behind["given_up"] >= behind["failed"] >= 400
+    assert {row.scheduler_name for row in rows if row.failed} == {"round_robin", "greedy"}
+    assert all("hopelessly behind" in str(row.reason) for row in rows if row.failed)
+    assert all(row.reason is None for row in rows if not row.failed)
+    assert sum("hopelessly behind" in line for line in said) <= 2, "it is not said at every turn"
+
+
+def test_one_huge_task_does_not_freeze_the_figures() -> None:
+    session = begun(replace(planned(), speed=1000.0))
+    submit(session, 1e8, 0.5, 0.0, ())
+    session.clock.set(0.0)
+    until_finished(session, 300)
+    assert session.figures.means["round_robin"].tasks > 250
+
+
+def test_a_scheduler_that_fails_is_shown_as_out() -> None:
+    said: list[str] = []
+    session = begun(replace(planned(), flat_out=True), said=said)
+    session.turn()
+    session.race.contestants["greedy"].scheduler = Broken()
+    rows = [row for _ in range(10) for row in session.turn().rows.results if row.scheduler_name == "greedy"]
+    (entry,) = (entry for entry in session.comparison() if entry["name"] == "greedy")
+    assert entry["state"] == "out"
+    assert "KeyError('broken')" in entry["reason"]
+    assert any("greedy was taken out" in line for line in said)
+    failed = [row for row in rows if row.failed]
+    assert len(failed) > 500
+    assert all("KeyError" in str(row.reason) for row in failed)
+    _, answer = submit(session, 500.0, 0.5, 10.0, ())
+    (report,) = (report for report in answer["decisions"] if report["scheduler_name"] == "greedy")
+    assert report["reason"].startswith("Out of the race: ")
+    assert report["projected"] is None
+
+
+class Broken(Scheduler):
+    """Fails at once."""
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        raise KeyError("broken")
+
+
+def until_finished(session: Session, tasks: int) -> None:
+    for _ in range(3000):
         session.turn()
-        most = max(most, *session.race.unfinished().values())
-    assert session.held_back
-    assert most <= 400 + session_module.CHUNK
-    assert len(said) < 20, "it is not said at every turn"
+        if session.figures.finished >= tasks:
+            return
+        time.sleep(0.001)
+    raise AssertionError(f"only {session.figures.finished} tasks")
+
+
+def test_suspects_are_stored_as_failed_and_not_raced() -> None:
+    innocent, suspect = submitted(4001), submitted(4002)._replace(crashes=2)
+    assert not is_suspect(innocent._replace(crashes=1))
+    assert is_suspect(suspect)
+    batch = quarantined([suspect], 7, NAMES)
+    check_batch(batch)
+    assert [(row.scheduler_name, row.failed) for row in batch.results] == [(name, True) for name in NAMES]
+    assert all("crashed" in str(row.reason) for row in batch.results)
 
 
 def test_the_end_of_a_run_does_not_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,11 @@ def live_engine(settings: ServiceSettings, start: LiveStart) -> LiveEngine:
 
 
 class LiveEngine:
-    """Implements `EnginePort` with a process of its own."""
+    """Implements `EnginePort` with a process of its own.
+
+    Attributes:
+        restarts: How often the process ended by itself and was started again.
+    """
 
     def __init__(self, settings: ServiceSettings, start: LiveStart, child: _Child) -> None:
         self._settings, self._start = settings, start
@@ -105,6 +109,7 @@ class LiveEngine:
         self._keeper: asyncio.Task[None] | None = None
         self._status: dict[str, Any] = _not_yet(settings)
         self._up, self._message, self._how = False, "it is starting", ""
+        self.restarts = 0
         self._ending = asyncio.Event()
 
     async def open(self) -> None:
@@ -180,6 +185,7 @@ class LiveEngine:
                 return
             pause = FIRST_PAUSE if time.monotonic() - began > STEADY_SECONDS else min(2 * pause, LONGEST_PAUSE)
             _LOG.error("the engine has ended by itself%s; it is started again in %g s", self._how, pause)
+            self.restarts += 1
             self._message = "it has died and is being started again"
             self._status = {**self._status, "state": "starting", "owner": False}
             with contextlib.suppress(TimeoutError):
@@ -256,6 +262,8 @@ def _not_yet(settings: ServiceSettings) -> dict[str, Any]:
             "waiting_tasks": 0,
             "available": True,
             "stored_tasks": 0,
+            "problem": "",
+            "clearing": None,
         },
         "message": "The engine is starting.",
         "version": version("hybrid-ml-scheduler"),

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
 
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
 from hybrid_scheduler.server.engine_port import EngineError
+from hybrid_scheduler.server.live.clearing import Clearing
 from hybrid_scheduler.server.live.link import COMMAND, REPLY, EngineLink, Message
 from hybrid_scheduler.server.live.runner import Runner
 
+CLEAR_SECONDS = 20.0
+"""Clearing that takes longer is answered with how far it is, and goes on."""
+BEGIN_SECONDS = 5.0
+"""For a run to begin, before somebody who wants to put a task in is told to try again."""
+STORE_SECONDS = 5.0
+"""For the store to take a submitted task, before its user is told that it has not."""
 WORDS = {"running": "The race is running.", "paused": "The race is paused.", "stopped": "The race is stopped."}
 
 
@@ -23,6 +33,15 @@ class _Waiting(NamedTuple):
     future: Future[Any]
     answer: Callable[[Any], dict[str, Any]]
     patient: bool = True
+    until: float = math.inf
+
+
+class _Task(NamedTuple):
+    """A task somebody wants to put in; refused when no run has begun until then."""
+
+    number: int
+    arguments: dict[str, Any]
+    until: float
 
 
 class CommandDesk:
@@ -35,23 +54,51 @@ class CommandDesk:
 
     def __init__(self, link: EngineLink, runner: Runner) -> None:
         self._link, self._runner = link, runner
+        self._tasks: list[_Task] = []
         self._waiting: list[_Waiting] = []
         self._replies: list[dict[str, Any]] = []
         self.told_to_end = self.news = False
 
-    def take(self, messages: list[Message]) -> None:
-        """Carry out what has come."""
+    def take(self, messages: list[Message]) -> int:
+        """Carry out what has come, and say how much; tasks that come together are put in together."""
         for message in messages:
-            if message.kind == COMMAND:
-                asked = orjson.loads(message.body)
-                with _Refusals(self._replies, asked["number"]):
-                    self._carry_out(asked["number"], asked["name"], asked["arguments"])
+            if message.kind != COMMAND:
+                continue
+            asked = orjson.loads(message.body)
+            number, name, arguments = asked["number"], asked["name"], asked["arguments"]
+            if name == "submit":
+                self._tasks.append(_Task(number, arguments, time.monotonic() + BEGIN_SECONDS))
+                continue
+            self._submit()
+            self.news = True
+            with _Refusals(self._replies, number):
+                self._carry_out(number, name, arguments)
+        self._submit()
+        return len(messages)
+
+    def _submit(self) -> None:
+        """Put the tasks in that have come; while a run begins they wait for it."""
+        if not self._tasks or (self._runner.is_beginning and time.monotonic() < self._tasks[0].until):
+            return
+        checked, self._tasks, self.news = self._tasks, [], True
+        group = []
+        for task in checked:
+            with _Refusals(self._replies, task.number):
+                self._check_racing()
+                self._runner.check_task(task.arguments)
+                group.append(task)
+        accepted = self._runner.submit([task.arguments for task in group]) if group else []
+        until = time.monotonic() + STORE_SECONDS
+        for task, (stored, answer) in zip(group, accepted, strict=True):
+            self._waiting.append(_Waiting(task.number, stored, partial(_accepted, answer), until=until))
 
     def settle(self) -> None:
-        """Answer commands whose part of the store is done."""
+        """Answer commands whose part of the store is done, and those that have waited for it long enough."""
+        self._runner.watch_clearing()
+        self._submit()
         for each in self._waiting[:]:
-            done = each.future.done()
-            if done or not (each.patient or self._runner.writer.available):
+            done, late = each.future.done(), time.monotonic() > each.until
+            if done or late or not (each.patient or self._runner.writer.available):
                 self._waiting.remove(each)
                 self.news = True
                 with _Refusals(self._replies, each.number):
@@ -65,12 +112,10 @@ class CommandDesk:
 
     def _carry_out(self, number: int, name: str, arguments: dict[str, Any]) -> None:
         runner = self._runner
-        self.news = True
         if name == "end":
             self.told_to_end = True
             return
-        if runner.state in ("failed", "following"):
-            raise _cannot(runner)
+        self._check_racing()
         if name in ("start", "pause", "resume"):
             getattr(runner, name)()
             self._reply(number, self._control_answer())
@@ -78,13 +123,15 @@ class CommandDesk:
             self._wait(number, runner.stop(), lambda _: self._control_answer(), patient=False)
         elif name == "settings":
             self._reply(number, runner.change(arguments))
-        elif name == "submit":
-            stored, answer = runner.submit(arguments)
-            self._wait(number, stored, lambda _: answer)
         elif name == "clear":
-            self._wait(number, runner.clear(), self._cleared)
+            clearing, until = runner.clear(), time.monotonic() + CLEAR_SECONDS
+            self._waiting.append(_Waiting(number, clearing.ended, lambda _: self._how_far(clearing), until=until))
         else:
             raise EngineError(f"there is no command {name!r}", code="unknown_command", status=404)
+
+    def _check_racing(self) -> None:
+        if self._runner.state in ("failed", "following"):
+            raise _cannot(self._runner)
 
     def _wait(
         self, number: int, future: Future[Any] | None, answer: Callable[[Any], dict[str, Any]], *, patient: bool = True
@@ -94,13 +141,16 @@ class CommandDesk:
         else:
             self._waiting.append(_Waiting(number, future, answer, patient))
 
-    def _cleared(self, counts: dict[str, int]) -> dict[str, Any]:
-        self._runner.cleared()
-        return counts
+    def _how_far(self, clearing: Clearing) -> dict[str, Any]:
+        self._runner.watch_clearing()  # who has the answer sees no older figures
+        return clearing.document()
 
     def _control_answer(self) -> dict[str, Any]:
         wanted, writer = self._runner.wanted, self._runner.writer
-        waits = "" if writer.available else " The store does not answer; what has finished is stored once it does."
+        problem = "" if writer.available else writer.problem or "the store does not answer"
+        waits = (
+            f" {problem[0].upper()}{problem[1:]}; what has finished is stored once it works again." if problem else ""
+        )
         return {
             "state": self._runner.state,
             "is_running": wanted == "running",
@@ -110,6 +160,15 @@ class CommandDesk:
 
     def _reply(self, number: int, answer: dict[str, Any]) -> None:
         self._replies.append({"number": number, "answer": answer})
+
+
+def _accepted(answer: dict[str, Any], stored: bool | None) -> dict[str, Any]:
+    if not stored:
+        raise EngineError(
+            "the store has not taken the task yet, and may still do so; look at /api/health before you send it again",
+            code="store_unavailable",
+        )
+    return answer
 
 
 class _Refusals:

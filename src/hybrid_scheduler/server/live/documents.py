@@ -14,11 +14,12 @@ from hybrid_scheduler.store import result_row
 def verdict_report(name: str, task_id: int, verdict: Verdict | None, race: LiveRace) -> dict[str, Any]:
     """As in `DecisionReport`."""
     if verdict is None:
+        waits = "It waits for a task it depends on; decided once that has finished."
         return {
             "scheduler_name": name,
             "gpu_fraction": 0.0,
             "gpu_id": None,
-            "reason": "It waits for a task it depends on; decided once that has finished.",
+            "reason": f"Out of the race: {race.out[name]}" if name in race.out else waits,
             "predicted": {},
             "considered": [],
             "projected": None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.engine.live import Finished
+from hybrid_scheduler.engine.live import Advance, Finished
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
@@ -29,6 +29,8 @@ class Means:
 
     def add(self, outcomes: OutcomeBatch) -> None:
         """Take in finished tasks; those that failed are counted apart."""
+        if len(outcomes) == 0:
+            return
         good = ~outcomes.failed
         self.tasks += len(outcomes)
         self.failed += int((~good).sum())
@@ -110,15 +112,19 @@ class RunFigures:
         self.bounds = Bounds(*self._world)
         self.finished = 0
 
-    def add(self, finished: Finished) -> None:
-        """Take in finished tasks."""
-        self.finished += len(finished)
-        self.bounds.add(finished)
-        for name, outcomes in finished.outcomes.items():
+    def add(self, advance: Advance) -> None:
+        """Take in what each scheduler has finished, and what all have."""
+        self.finished += len(advance.finished)
+        self.bounds.add(advance.finished)
+        for name, outcomes in advance.by_scheduler.items():
             self.means[name].add(outcomes)
+
+    def mean_service(self, name: str) -> float:
+        """Mean execution time of one scheduler's tasks; 0 before the first."""
+        means = self.means[name]
+        return means.time / max(means.tasks - means.failed, 1)
 
     def notice(self, waiting_seconds: Mapping[str, float]) -> None:
         """Look at the backlogs."""
         for name, seconds in waiting_seconds.items():
-            means = self.means[name]
-            self.overload[name].notice(seconds, means.time / max(means.tasks - means.failed, 1))
+            self.overload[name].notice(seconds, self.mean_service(name))

@@ -6,6 +6,7 @@ The engine never waits for the web half: a thread sends what it has to say, and 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import select
 import socket
 import struct
@@ -44,6 +45,9 @@ class EngineLink:
         self._socket = connection
         self._socket.setblocking(True)
         self._received = bytearray()
+        self._woken, self._waker = socket.socketpair()
+        for end in (self._woken, self._waker):
+            end.setblocking(False)
         self._unsent: deque[bytes] = deque()
         self._changed = threading.Condition()
         self.closed = False
@@ -61,7 +65,10 @@ class EngineLink:
 
     def poll(self, timeout: float) -> list[Message]:
         """What has come, waiting at most so long for something to come; sets `closed` when the other end is gone."""
-        if not select.select([self._socket], [], [], max(timeout, 0.0))[0]:
+        came = select.select([self._socket, self._woken], [], [], max(timeout, 0.0))[0]
+        if self._woken in came:
+            self._woken.recv(1 << 12)
+        if self._socket not in came:
             return []
         try:
             chunk = self._socket.recv(1 << 16)
@@ -72,6 +79,12 @@ class EngineLink:
         self._received += chunk
         return _cut(self._received)
 
+    def wake(self) -> None:
+        """End the present or the next waiting of `poll`; safe from any thread."""
+        # Full of earlier calls, so that `poll` will not wait; or closed, because all is over.
+        with contextlib.suppress(OSError):
+            self._waker.send(b"!")
+
     def close(self, timeout: float = 2.0) -> None:
         """Send what is unsent, for as long as that, and hang up."""
         until = time.monotonic() + timeout
@@ -79,6 +92,8 @@ class EngineLink:
             while self._unsent and not self.closed and (left := until - time.monotonic()) > 0:
                 self._changed.wait(left)
         self._end()
+        for end in (self._woken, self._waker):
+            end.close()
 
     def _end(self) -> None:
         with self._changed:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.engine.contestant import named_failures
+from hybrid_scheduler.learning.model_file import make_folder
+from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, SchedulerError
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES, ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec
@@ -31,15 +33,21 @@ class LiveModel:
     version: int | None = None
 
     def document(self, name: str) -> dict[str, Any]:
-        """As in `ModelInfo`."""
-        return {
-            "scheduler_name": name,
-            "origin": self.origin,
-            "version": self.version,
-            "updates": self.learner.updates,
-            "refits": self.learner.refits,
-            "figures": self.learner.figures(),
-        }
+        """As in `ModelInfo`.
+
+        Raises:
+            SchedulerError: The learner cannot tell its figures.
+        """
+        with named_failures(self.learner):
+            figures = self.learner.figures()
+            return {
+                "scheduler_name": name,
+                "origin": self.origin,
+                "version": self.version,
+                "updates": int(self.learner.updates),
+                "refits": int(self.learner.refits),
+                "figures": {key: None if figure is None else float(figure) for key, figure in figures.items()},
+            }
 
 
 def load_models(
@@ -69,10 +77,11 @@ def _saved(
             continue  # only the latest are kept
         learner = blank.clone()  # one that could not be used may have left its mark
         try:
-            learner.load_model(row.path)
-            learner.check_devices(len(view.devices))
-            learner.explain(_TRIAL, view)  # one of another node refuses now, not in the middle of the race
-        except InvalidInputError as error:
+            with named_failures(learner):
+                learner.load_model(row.path)
+                learner.check_devices(len(view.devices))
+                learner.explain(_TRIAL, view)  # one of another node refuses now, not in the middle of the race
+        except HybridSchedulerError as error:
             say("warning", f"version {row.id} of {name} cannot be used: {error}")
             continue
         say("info", f"{name} goes on from version {row.id}")
@@ -85,20 +94,24 @@ def save_model(folder: Path, name: str, model: LiveModel) -> Path | None:
 
     Raises:
         OSError: It cannot be written.
+        SchedulerError: The learner failed.
     """
     place = folder.resolve() / name
-    place.mkdir(parents=True, exist_ok=True)
+    make_folder(place)
     saved = sorted(path for path in place.iterdir() if path.name.split("-")[0].isdecimal())
     number = int(saved[-1].name.split("-")[0]) + 1 if saved else 1
     path = place / f"{number:06d}-{name}{Path(MODELS.get(name, '')).suffix or '.model'}"
     try:
-        model.learner.save_model(path)
+        with named_failures(model.learner):
+            model.learner.save_model(path)
     except InvalidInputError as error:
         if isinstance(error.__cause__, OSError):
             raise error.__cause__ from error
         return None
-    except RuntimeError as error:  # PyTorch's word for a full disk
-        raise OSError(str(error)) from error
+    except SchedulerError as error:
+        if isinstance(error.__cause__, OSError | RuntimeError):  # the latter is PyTorch's word for a full disk
+            raise OSError(str(error.__cause__)) from error
+        raise
     for old in saved[: max(0, len(saved) + 1 - KEPT)]:
         old.unlink(missing_ok=True)
     return path

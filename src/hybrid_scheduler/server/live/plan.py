@@ -9,6 +9,7 @@ from typing import Any
 from hybrid_scheduler.config import Config
 from hybrid_scheduler.engine.source import LiveSource
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
+from hybrid_scheduler.model.ranges import RATES, SPEEDS
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
@@ -123,6 +124,15 @@ class Plan:
         if "speed" in wanted and "flat_out" not in wanted:
             wanted["flat_out"] = False
         return replace(plan, **wanted)
+
+    def __post_init__(self) -> None:
+        if not RATES.holds(self.rate):
+            raise InvalidInputError(
+                f"the arrival rate is {self.rate:g} (load {self.load:g} of {self.capacity:g} tasks per second), but it "
+                f"must be {RATES}; choose another load or rate"
+            )
+        if not SPEEDS.holds(self.speed):
+            raise InvalidInputError(f"speed is {self.speed:g}, but it must be {SPEEDS}")
 
     def _from_elsewhere(self, traces: Path, change: dict[str, Any]) -> Plan:
         if change.get("preset") is not None:

@@ -20,6 +20,7 @@ from hybrid_scheduler.server.live.runner import Runner
 from hybrid_scheduler.server.live.voice import Voice
 from hybrid_scheduler.server.live.writer import Writer
 from hybrid_scheduler.server.live_start import LiveStart
+from hybrid_scheduler.store import Retention
 
 TICK = 0.04
 """Seconds between two looks at the clock when nothing hurries."""
@@ -31,9 +32,10 @@ class Engine:
     def __init__(self, link: EngineLink, settings: ServiceSettings, start: LiveStart) -> None:
         self._link, self._voice = link, Voice(link)
         owner = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
-        self._writer = Writer(settings.database, owner, self._voice.say)
+        limits = Retention(settings.retention_days, settings.retention_tasks, settings.retention_mb)
+        self._writer = Writer(settings.database, owner, self._voice.say, limits)
         self._writer.open()
-        self._runner = Runner(settings, Plan.of(start), self._writer, self._voice)
+        self._runner = Runner(settings, Plan.of(start), self._writer, self._voice, link.wake)
         self._desk = CommandDesk(link, self._runner)
         self._reporter = Reporter(link, self._runner, self._voice, settings.update_hz)
         self._ending = False
@@ -44,11 +46,12 @@ class Engine:
 
     def run(self) -> bool:
         """The loop; returns whether all went well."""
+        commands = 0
         try:
             while not (self._ending or self._desk.told_to_end or self._link.closed or self._writer.failed):
-                busy = self._runner.turn()
+                busy = self._runner.turn(commands)
                 self._reporter.report()
-                self._desk.take(self._link.poll(0.0 if busy else TICK))
+                commands = self._desk.take(self._link.poll(0.0 if busy else TICK))
                 self._desk.settle()
                 if self._desk.news:
                     self._desk.news = False

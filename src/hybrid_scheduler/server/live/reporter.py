@@ -72,7 +72,7 @@ class Reporter:
                 "comparison": session.comparison(),
                 "lower_bound": session.figures.bounds.document(),
                 "utilization": session.utilization(),
-                "learning": [model.document(name) for name, model in session.models.items()],
+                "learning": session.learning(),
             }
         return update
 
@@ -92,12 +92,14 @@ class Reporter:
             "settings": self._runner.plan.document(),
             "run": run,
             "schedulers": [] if session is None else _racers(session),
-            "models": [] if session is None else [m.document(name) for name, m in session.models.items()],
+            "models": [] if session is None else session.learning(),
             "store": {
                 "kind": writer.backend,
                 "waiting_tasks": writer.waiting,
                 "available": writer.available,
                 "stored_tasks": writer.stored,
+                "problem": writer.problem,
+                "clearing": None if self._runner.clearing is None else self._runner.clearing.progress(),
             },
             "message": self._message(session),
             "version": self._version,
@@ -115,13 +117,11 @@ class Reporter:
         writer = self._runner.writer
         if writer.failed:
             return writer.failed
-        if not writer.available:
-            return "The store does not answer; the engine waits and loses nothing."
+        if problem := writer.problem:
+            return f"{problem[0].upper()}{problem[1:]}; the engine waits and loses nothing."
         if writer.slow:
             return "The store does not keep up; the engine waits and loses nothing."
-        if session is not None and session.held_back:
-            return f"{session.held_back} is so far behind that no task arrives until it catches up."
-        return ""
+        return self._runner.message
 
 
 def _racers(session: Session) -> list[dict[str, Any]]:
@@ -132,8 +132,7 @@ def _racers(session: Session) -> list[dict[str, Any]]:
             "colour": colour_of(entry["name"]),
             "tasks": entry["tasks"],
             "decisions": session.race.contestants[entry["name"]].sim.decisions,
-            "unfinished": entry["unfinished"],
-            "overloaded": entry["overloaded"],
+            **{key: entry[key] for key in ("unfinished", "overloaded", "state", "reason", "given_up")},
         }
         for entry in session.comparison()
     ]

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.engine.compare import node_facts
+from hybrid_scheduler.model.errors import SchedulerError
 from hybrid_scheduler.server.engine_port import EngineError
+from hybrid_scheduler.server.live.clearing import Clearing
 from hybrid_scheduler.server.live.models import note_saved, save_model
 from hybrid_scheduler.server.live.plan import Plan
+from hybrid_scheduler.server.live.quarantine import REASON, is_suspect, quarantined
 from hybrid_scheduler.server.live.session import Session
+from hybrid_scheduler.server.live.submissions import Submissions
 from hybrid_scheduler.server.live.voice import Voice
 from hybrid_scheduler.server.live.writer import Writer
 from hybrid_scheduler.store import ModelVersionRow, RunRow, Store, SubmittedTask
 
 RESERVE = 10**9
 """Task ids a live run reserves; what it does not use is given back when it ends."""
+SPARE = 10**6
+LONGEST_RUN = 1e9
+"""Simulated seconds after which a run ends and the next begins: a later clock could not tell short times apart."""
 DRAIN_SECONDS, FLUSH_SECONDS = 5.0, 20.0
 """At the end of a run, for tasks to finish; at the end of the process, for results to be stored."""
+MOST_WAITING = 15_000
+"""Beyond so many tasks that nobody has finished, no user's task is accepted until there are fewer."""
+HURRIED, FEW = 8, 16
+"""After more commands than the first at once a turn is short, so many tasks: people wait for answers."""
 NOTICE_SECONDS = 5.0
 """Between two notifications that a learner was retrained."""
 
@@ -35,11 +47,18 @@ class Runner:
         writer: The door to the store.
         session: The present run; None between two runs.
         wanted: What people want: `running`, `paused` or `stopped`.
+        message: What people should know about the race; often empty.
+        clearing: The history that is just being cleared, if it is.
     """
 
-    def __init__(self, settings: ServiceSettings, plan: Plan, writer: Writer, voice: Voice) -> None:
+    def __init__(
+        self, settings: ServiceSettings, plan: Plan, writer: Writer, voice: Voice, wake: Callable[[], None]
+    ) -> None:
         self._settings, self._voice = settings, voice
         self.plan, self.writer = plan, writer
+        self.message = ""
+        self._submissions = Submissions(writer, wake)
+        self.clearing: Clearing | None = None
         self.session: Session | None = None
         self.wanted = "running"
         self._beginning: tuple[Plan, Future[Begun]] | None = None
@@ -63,10 +82,20 @@ class Runner:
             return "waiting_for_store"
         return "starting" if self.session is None else "running"
 
+    @property
+    def is_beginning(self) -> bool:
+        """Whether there is no run just now, but there will be one in a moment."""
+        writer = self.writer
+        ready = writer.owned and writer.available and not writer.failed
+        return self.session is None and self.wanted != "stopped" and ready
+
     # --- one turn -----------------------------------------------------------------------------------------------------
 
-    def turn(self) -> bool:
+    def turn(self, commands: int = 0) -> bool:
         """Race a little; returns whether there is more to do at once.
+
+        Args:
+            commands: How many commands came since the last turn.
 
         Raises:
             HybridSchedulerError: The race cannot go on.
@@ -82,11 +111,23 @@ class Runner:
         session.keep_time(racing)
         if not racing:
             return False
-        turn = session.turn()
+        turn = session.turn(FEW) if commands > HURRIED else session.turn()
         if turn.finished:
             self.writer.put(turn.rows)
         self._watch_learners(session)
+        if len(session.race.out) == len(session.race.contestants):
+            self._end_without_racers()
+        elif session.race.now > LONGEST_RUN or session.tasks_seen > RESERVE - SPARE:
+            self._voice.say("info", f"run {session.run.id} has lasted long enough: the next one begins")
+            self.finish_run()
         return session.plan.flat_out or turn.finished > 0
+
+    def _end_without_racers(self) -> None:
+        """Nobody is left in the race: it stands still until people change something."""
+        self.message = "The race has stopped: every scheduler failed and was taken out. Start it for another try."
+        self._voice.say("error", self.message)
+        self.wanted = "stopped"
+        self.finish_run("failed")
 
     def _begin_run(self, plan: Plan) -> Any:
         """What to ask the store: interrupted runs are closed, what users submitted to them is raced again."""
@@ -111,7 +152,13 @@ class Runner:
         if self.wanted == "stopped" or plan.schedulers != self.plan.schedulers:
             self._end_unraced(begun)
             return
-        self.session = Session(plan, run, saved, left, self._voice.say)
+        suspects = [task for task in left if is_suspect(task)]
+        if suspects:
+            ids = ", ".join(str(task.task_id) for task in suspects[:10])
+            self._voice.say("error", f"{len(suspects)} submitted tasks are not raced again ({ids}): {REASON}")
+            self.writer.put(quarantined(suspects, run.id, plan.schedulers))
+        racing = [task for task in left if not is_suspect(task)]
+        self.session, self.message = Session(plan, run, saved, racing, self._voice.say), ""
         self.session.change(self.plan)
         self.writer.stored = 0
         self._saved = time.monotonic()
@@ -161,7 +208,7 @@ class Runner:
         for name, model in session.models.items():
             refits = model.learner.refits - self._refits.setdefault(name, model.learner.refits)
             if refits > 0 and now - self._noticed.get(name, 0.0) >= NOTICE_SECONDS:
-                rows = model.learner.figures().get("rows")
+                rows = self._rows_learned(session, name)
                 samples = "" if rows is None else f" on {rows:.0f} samples"
                 times = "" if refits == 1 else f" {refits} times, lately"
                 self._voice.notify("info", f"{name} was retrained{times}{samples}")
@@ -169,12 +216,20 @@ class Runner:
         if now - self._saved >= self._settings.save_interval:
             self._save(session)
 
+    def _rows_learned(self, session: Session, name: str) -> float | None:
+        """How many rows a learner was trained on, as far as it says."""
+        for document in session.learning():
+            if document["scheduler_name"] == name:
+                figures: dict[str, float | None] = document["figures"]
+                return figures.get("rows")
+        return None
+
     def _save(self, session: Session) -> None:
         self._saved = time.monotonic()
         for name, model in session.models.items():
             try:
                 path = save_model(Path(self._settings.model_folder), name, model)
-            except OSError as error:
+            except (OSError, SchedulerError) as error:
                 self._voice.say("error", f"{name} could not be saved: {error}")
                 continue
             if path is not None:
@@ -184,7 +239,7 @@ class Runner:
 
     def start(self) -> None:
         """Race, from where it was paused or with a new run."""
-        self.wanted = "running"
+        self.wanted, self.message = "running", ""
 
     def resume(self) -> None:
         """Race on if it is paused."""
@@ -218,11 +273,11 @@ class Runner:
             self.session.change(plan)
         return plan.document()
 
-    def submit(self, task: dict[str, Any]) -> tuple[Future[None], dict[str, Any]]:
-        """Put a user's task in; returns when it is stored, and the answer.
+    def check_task(self, task: Mapping[str, Any]) -> None:
+        """Refuse a user's task that cannot be put in now.
 
         Raises:
-            EngineError: No task can be accepted now, or not one that waits for a task there is not.
+            EngineError: No task can be accepted, or not one that waits for a task there is not.
         """
         session = self.session
         if self.wanted == "stopped":
@@ -232,6 +287,11 @@ class Runner:
         self._need_store("no task can be accepted")
         if session is None:
             raise EngineError("the race is just beginning; try again in a moment", code="starting")
+        if session.backlogs.least_unfinished > MOST_WAITING:
+            raise EngineError(
+                f"more than {MOST_WAITING} tasks are in the race and unfinished under every scheduler; try again later",
+                code="race_behind",
+            )
         known = session.run.first_task_id + session.tasks_seen
         for parent in task["dependencies"]:
             if not 0 <= parent < known:
@@ -241,34 +301,46 @@ class Runner:
                     code="unknown_dependency",
                     status=409,
                 )
-        stored, answer = session.submit(**task)
-        return self.writer.at_once(lambda store: store.submit(stored)), answer
 
-    def clear(self) -> Future[dict[str, int]]:
-        """Forget the history up to this moment; the future has how many rows of what went.
+    def submit(self, tasks: Sequence[Mapping[str, Any]]) -> list[tuple[Future[bool], dict[str, Any]]]:
+        """Put checked tasks in; returns for each when it is stored, and the answer."""
+        if self.session is None:
+            return []
+        return [(self._submissions.add(stored), answer) for stored, answer in self.session.submit(tasks)]
+
+    def clear(self) -> Clearing:
+        """Forget the history up to this moment; one that is under way goes on.
 
         Raises:
-            EngineError: The store does not answer.
+            EngineError: The store does not answer. A full disk does not matter, it is how room is made.
         """
-        self._need_store("the history cannot be cleared")
+        if not self.writer.disk_full:
+            self._need_store("the history cannot be cleared")
+        if self.clearing is None:
+            self.clearing = Clearing(self.writer)
+        if not self.clearing.settled:
+            self.clearing.begin()
+        return self.clearing
 
-        async def clear(store: Store) -> dict[str, int]:
-            before = await store.exact_counts()
-            await store.clear()
-            after = await store.exact_counts()
-            tables = {"tasks": "tasks", "results": "scheduler_results", "training": "training_data", "runs": "runs"}
-            return {word: before[table] - after[table] for word, table in tables.items()}
-
-        # Not patient: a history that vanishes minutes after somebody asked for it would be a surprise.
-        return self.writer.in_turn(clear, patient=False)
-
-    def cleared(self) -> None:
-        """The history is gone: figures start anew."""
-        if self.session is not None:
-            self.session.figures.clear()
-        self.writer.stored = 0
-        self._voice.notify("info", "the history was cleared")
+    def watch_clearing(self) -> None:
+        """Figures start anew once it is settled what goes; tell people when it is gone."""
+        clearing = self.clearing
+        if clearing is None:
+            return
+        if clearing.settled and not clearing.noticed:
+            clearing.noticed = True
+            if self.session is not None:
+                self.session.figures.clear()
+            self.writer.stored = 0
+        if clearing.ended.done():
+            self.clearing = None
+            error = clearing.ended.exception()
+            if error is None:
+                self._voice.notify("info", "the history was cleared")
+            else:
+                self._voice.say("error", f"the history could not be cleared: {error}")
 
     def _need_store(self, consequence: str) -> None:
         if not self.writer.available:
-            raise EngineError(f"the store does not answer, so {consequence}; try again later", code="store_unavailable")
+            why = self.writer.problem or "the store does not answer"
+            raise EngineError(f"{why}, so {consequence}; try again later", code="store_unavailable")

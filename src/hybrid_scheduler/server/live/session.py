@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,23 +12,31 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.engine.live import Finished, LiveRace, Verdict
-from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.engine.contestant import named_failures
+from hybrid_scheduler.engine.live import Advance, Finished, LiveRace
+from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, SchedulerError
+from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.schedulers.base import Learner
+from hybrid_scheduler.server.live.backlogs import Backlogs
 from hybrid_scheduler.server.live.clock import Clock
 from hybrid_scheduler.server.live.documents import latest_results, verdict_report
 from hybrid_scheduler.server.live.figures import RunFigures
 from hybrid_scheduler.server.live.models import LiveModel, load_models
 from hybrid_scheduler.server.live.plan import Plan
 from hybrid_scheduler.server.live.voice import Say
-from hybrid_scheduler.store import Batch, ModelVersionRow, RunRow, SubmittedTask, result_rows, task_row, training_row
+from hybrid_scheduler.store import (
+    Batch,
+    ModelVersionRow,
+    ResultRow,
+    RunRow,
+    SubmittedTask,
+    result_rows,
+    task_row,
+    training_row,
+)
 
 CHUNK = 64
 """Tasks raced between two looks at commands and clock."""
-MOST_UNFINISHED = 20_000
-"""When a scheduler has more unfinished tasks than this, arrivals are held back until it catches up."""
-HELD_UNTIL = 18_000
 DRAIN_STEPS = 64
 WINDOW = 5.0
 """Utilization is over about so many seconds of the clock."""
@@ -69,14 +77,14 @@ class Session:
         self.figures = RunFigures(plan.schedulers, plan.cluster, plan.physics)
         self.clock = Clock(plan.speed)
         self.source = plan.source(0.0)
-        self.held_back = ""
+        self.backlogs = Backlogs(self.race, say)
         self._next = 0
         self._stored_ids: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
         self._dependencies: dict[int, tuple[int, ...]] = {}
         self._latest: Finished | None = None
         self._latest_id = 0
-        self._marks: list[tuple[float, float]] = []
+        self._marks: list[tuple[float, float, dict[str, FloatArray]]] = []
         self._progress: list[tuple[float, int]] = []
         for task in left:
             self._take(task)
@@ -88,44 +96,34 @@ class Session:
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
-    def turn(self) -> Turn:
-        """Race what is due by the clock, at most a chunk of tasks."""
+    def turn(self, most: int = CHUNK) -> Turn:
+        """Race what is due by the clock, as far as about so many tasks arrive or finish."""
         race, plan = self.race, self.plan
-        target = np.inf if plan.flat_out else self.clock.now()
-        slowest, behind = max(race.unfinished().items(), key=lambda each: each[1])
-        arrived = None
-        if behind < (HELD_UNTIL if self.held_back else MOST_UNFINISHED):
-            self.held_back = ""
-            arrived = self.source.until(target, CHUNK, self._next)
-        else:
-            if not self.held_back:
-                self._say("warning", f"{slowest} has {behind} unfinished tasks: no task arrives until it has fewer")
-            self.held_back = slowest
-            # The stream waits, simulated time goes on.
-            target = min(target, race.now + CHUNK / plan.rate)
-            self.source.change_rate(plan.rate, target)
+        clock = np.inf if plan.flat_out else self.clock.now()
+        target = max(min(clock, race.nth_finish(most)), race.now)
+        arrived = self.source.until(target, most, self._next)
         until = target
         if arrived is not None:
             self._next += len(arrived.tasks)
             first = self.run.first_task_id
             for child, parents in arrived.parents.items():
                 self._dependencies[child] = tuple(first + parent for parent in parents)
-            last = float(arrived.tasks.arrival_time[-1])
             race.add(arrived.tasks, arrived.parents)
-            if len(arrived.tasks) == CHUNK or plan.flat_out:
-                until = last
+            if len(arrived.tasks) == most or plan.flat_out:
+                until = float(arrived.tasks.arrival_time[-1])
         if not np.isfinite(until):
             until = race.now
-        if until < target and not plan.flat_out:
+        if until < clock and not plan.flat_out:
             self.clock.set(until)  # the race cannot keep up with the clock: the clock waits for it
-        return self._finish(race.advance(max(until, race.now)))
+        turn = self._finish(race.advance(max(until, race.now)))
+        self.backlogs.check(np.inf if plan.flat_out else plan.speed, self.figures)
+        return turn
 
     def drain(self, seconds: float) -> Iterator[Turn]:
         """Let what has arrived finish, for at most so many seconds; tells what is left over after that."""
         race, until = self.race, time.monotonic() + seconds
-        ends = max(float(contestant.sim.state.free.max()) for contestant in race.contestants.values())
         # In steps, since learners learn from every task that finishes: thousands of them can take long.
-        for step in np.linspace(race.now, max(ends, race.now), DRAIN_STEPS + 1)[1:]:
+        for step in np.linspace(race.now, max(race.all_free(), race.now), DRAIN_STEPS + 1)[1:]:
             if time.monotonic() > until:
                 break
             yield self._finish(race.advance(float(step)))
@@ -161,35 +159,39 @@ class Session:
         for name, model in self.models.items():
             renewed = plan.build(name)
             if isinstance(renewed, Learner) and "energy_weight" in renewed.parameters():
-                transplant(model.learner, renewed)
+                try:
+                    with named_failures(renewed):
+                        transplant(model.learner, renewed)
+                except SchedulerError as error:
+                    self.race.take_out(name, str(error))
                 self.race.contestants[name].scheduler = model.learner = renewed
 
     # --- tasks --------------------------------------------------------------------------------------------------------
 
-    def submit(
-        self, size: float, compute_intensity: float, memory_required: float, dependencies: Sequence[int]
-    ) -> tuple[SubmittedTask, dict[str, Any]]:
-        """Put a user's task in; returns what to store and the answer (`TaskAccepted`)."""
-        first = self.run.first_task_id
-        task = Task(self._next, size, compute_intensity, memory_required, self.race.now)
-        self._next += 1
-        verdicts = self._enter(task, dependencies)
-        stored = SubmittedTask(
-            first + task.task_id,
-            self.run.id,
-            size,
-            compute_intensity,
-            memory_required,
-            tuple(dependencies),
-            datetime.now(UTC),
-        )
-        answer = {
-            "task": {**task_row(task, self.run.id, stored.task_id, dependencies)._asdict()},
-            "decisions": [
-                verdict_report(name, stored.task_id, verdict, self.race) for name, verdict in verdicts.items()
-            ],
-        }
-        return stored, answer
+    def submit(self, wanted: Sequence[Mapping[str, Any]]) -> list[tuple[SubmittedTask, dict[str, Any]]]:
+        """Put users' tasks (`TaskRequest`) in; returns for each what to store and the answer (`TaskAccepted`)."""
+        first, now = self.run.first_task_id, datetime.now(UTC)
+        tasks, parents = [], {}
+        for asked in wanted:
+            task = Task(self._next, asked["size"], asked["compute_intensity"], asked["memory_required"], self.race.now)
+            self._next += 1
+            tasks.append(task)
+            parents[task.task_id] = self._note_parents(task.task_id, asked["dependencies"])
+        answers = []
+        for task, asked, verdicts in zip(tasks, wanted, self.race.submit(tasks, parents), strict=True):
+            row = task_row(task, self.run.id, first + task.task_id, tuple(asked["dependencies"]))
+            decisions = [verdict_report(name, row.task_id, verdict, self.race) for name, verdict in verdicts.items()]
+            stored = SubmittedTask(
+                row.task_id,
+                row.run_id,
+                row.size,
+                row.compute_intensity,
+                row.memory_required,
+                row.dependencies,
+                now,
+            )
+            answers.append((stored, {"task": row._asdict(), "decisions": decisions}))
+        return answers
 
     def _take(self, task: SubmittedTask) -> None:
         """Race a task that was accepted by an earlier run, under its old id."""
@@ -197,17 +199,18 @@ class Session:
         self._next += 1
         self._stored_ids[number], self._numbers[task.task_id] = task.task_id, number
         taken = Task(number, task.size, task.compute_intensity, task.memory_required, self.race.now)
-        self._enter(taken, task.dependencies)
+        self.race.submit([taken], {number: self._note_parents(number, task.dependencies)})
 
-    def _enter(self, task: Task, dependencies: Sequence[int]) -> dict[str, Verdict | None]:
-        """Put one task into the race; dependencies are stored ids, and those of earlier runs have finished."""
+    def _note_parents(self, number: int, dependencies: Sequence[int]) -> list[int]:
+        """The numbers in this run of the tasks one waits for, by their stored ids; those of earlier runs are over."""
         if dependencies:
-            self._dependencies[task.task_id] = tuple(dependencies)
+            self._dependencies[number] = tuple(dependencies)
         first = self.run.first_task_id
-        return self.race.submit(task, [self._numbers.get(stored, stored - first) for stored in dependencies])
+        return [self._numbers.get(stored, stored - first) for stored in dependencies]
 
-    def _finish(self, finished: Finished) -> Turn:
-        self.figures.add(finished)
+    def _finish(self, advance: Advance) -> Turn:
+        self.figures.add(advance)
+        finished = advance.finished
         first, run = self.run.first_task_id, self.run.id
         ids = [self._stored_ids.pop(task.task_id, first + task.task_id) for task in finished.tasks]
         if self._numbers:
@@ -219,7 +222,11 @@ class Session:
             task_row(task, run, stored, self._dependencies.pop(task.task_id, ()))
             for task, stored in zip(finished.tasks, ids, strict=True)
         ]
-        results = [row for name, outcomes in finished.outcomes.items() for row in result_rows(outcomes, name, ids)]
+        results = [
+            row
+            for name, outcomes in finished.outcomes.items()
+            for row in _with_reasons(result_rows(outcomes, name, ids), finished, name)
+        ]
         names = self.plan.cluster.names
         training = [training_row(label, stored, names) for label, stored in zip(finished.labels, ids, strict=True)]
         return Turn(Batch(tasks, results, training), len(finished))
@@ -230,7 +237,8 @@ class Session:
         """Take the samples that moving figures need; about twice a second."""
         self.figures.notice(self.race.waiting_seconds())
         now = time.monotonic()
-        self._marks = [mark for mark in self._marks if now - mark[0] < WINDOW] + [(now, self.race.now)]
+        mark = (now, self.race.now, self.race.busy_seconds())
+        self._marks = [earlier for earlier in self._marks if now - earlier[0] < WINDOW] + [mark]
         self._progress = [p for p in self._progress if now - p[0] < WINDOW] + [(now, self.figures.finished)]
 
     def tasks_per_second(self) -> float:
@@ -249,20 +257,36 @@ class Session:
                 **self.figures.means[name].document(),
                 "unfinished": unfinished[name],
                 "overloaded": self.figures.overload[name].now,
+                **self.backlogs.document(name),
             }
             for name in self.plan.schedulers
         ]
 
     def utilization(self) -> dict[str, dict[str, Any]]:
-        """Busy share of every device over the last seconds."""
-        since = self._marks[0][1] if self._marks else 0.0
-        return {
-            name: {
-                "average_utilization": sum(busy.values()) / len(busy),
-                **{device: {"utilization": share} for device, share in busy.items()},
+        """Busy share of every device over the last seconds; nothing when no time has passed."""
+        if len(self._marks) < 2:
+            return {}
+        (_, since, before), (_, now, after) = self._marks[0], self._marks[-1]
+        if not 0.0 < now - since < np.inf:
+            return {}
+        names, found = self.plan.cluster.names, {}
+        for name in self.plan.schedulers:
+            shares = np.minimum((after[name] - before[name]) / (now - since), 1.0).tolist()
+            found[name] = {
+                "average_utilization": sum(shares) / len(shares),
+                **{device: {"utilization": share} for device, share in zip(names, shares, strict=True)},
             }
-            for name, busy in self.race.utilization(since).items()
-        }
+        return found
+
+    def learning(self) -> list[dict[str, Any]]:
+        """As in `ModelInfo`, of every learner; one whose figures cannot be had is taken out of the race."""
+        documents = []
+        for name, model in self.models.items():
+            try:
+                documents.append(model.document(name))
+            except HybridSchedulerError as error:
+                self.race.take_out(name, str(error))
+        return documents
 
     def latest(self) -> tuple[dict[str, Any] | None, dict[str, Any]]:
         """The task that finished last and what became of it."""
@@ -280,6 +304,14 @@ class Session:
             places = " and ".join(_place(part.device, part.share) for part in outcome.parts if not part.lost)
             lines.append(f"Task {self._latest_id} assigned to {places or 'nobody'} by {name}")
         return lines[:most]
+
+
+def _with_reasons(rows: list[ResultRow], finished: Finished, name: str) -> list[ResultRow]:
+    """The rows of one scheduler, with the reason where it never got to finish the task."""
+    reasons = finished.reasons[name]
+    if not reasons:
+        return rows
+    return [row._replace(reason=reasons.get(task.task_id)) for row, task in zip(rows, finished.tasks, strict=True)]
 
 
 def transplant(old: Learner, new: Learner) -> None:

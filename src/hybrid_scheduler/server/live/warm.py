@@ -25,7 +25,7 @@ def warm() -> int:
     session = Session(plan, run, {}, (), lambda level, message: None)
     for _ in range(TURNS):
         session.turn()
-    session.submit(500.0, 0.5, 50.0, (0,))
+    session.submit([{"size": 500.0, "compute_intensity": 0.5, "memory_required": 50.0, "dependencies": (0,)}])
     session.look()
     session.comparison()
     session.utilization()

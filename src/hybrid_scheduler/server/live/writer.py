@@ -1,13 +1,14 @@
 """The engine's door to the store: a thread with an event loop, so that the race never waits for a database.
 
 What is finished is queued and written in batches, each whole or absent; errands (begin a run, end it, note a saved
-model) take their turn in the same queue. When the store does not answer, the thread tries again until it does; the
-queue is bounded, so the engine then waits (`full`) and nothing is lost.
+model) take their turn in the same queue. When the store cannot be used, the thread tries again until it can; the queue
+is bounded, so the engine then waits (`full`) and nothing is lost. Between batches old tasks are pruned.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -16,18 +17,24 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
 from hybrid_scheduler.model.errors import HybridSchedulerError
+from hybrid_scheduler.server.live.pruning import Pruner
 from hybrid_scheduler.server.live.voice import Say
-from hybrid_scheduler.store import Batch, Store, StoreError, StoreUnavailableError, open_store
+from hybrid_scheduler.store import Batch, Retention, Store, StoreError, StoreUnavailableError, open_store
+from hybrid_scheduler.store.errors import FULL
 
 MOST_WAITING = 5000
 """Finished tasks that may wait for the store."""
 AT_ONCE = 1000
-"""Tasks written in one transaction."""
+"""Tasks written in one transaction; fewer where little room is allowed."""
+PER_MEGABYTE = 6
 LEASE_SECONDS, RENEW_SECONDS = 5.0, 1.5
 ASK_SECONDS = 0.5
 """Between two questions for the lease of another process."""
 LONGEST_PAUSE = 2.0
 SLOW_SECONDS = 1.0
+SILENT_SECONDS = 3.0
+"""A store that has not answered for so long is a problem; it may be locked."""
+UNLIMITED = Retention()
 
 T = TypeVar("T")
 Question = Callable[[Store], Awaitable[T]]
@@ -46,15 +53,20 @@ class _Errand(NamedTuple):
 class Writer:
     """Owns the engine's connection to the store.
 
+    Args:
+        url: Of the store.
+        owner: Who holds the lease.
+        say: Told a level and a line for the log.
+        retention: Limits of the history.
+
     Attributes:
-        available: Whether the store answered last.
         asked: Whether the lease has been asked for and the store has answered.
         owned: Whether this process holds the lease.
         failed: Why it cannot go on; empty while it can.
         stored: Tasks of the present run that are written.
     """
 
-    def __init__(self, url: str, owner: str, say: Say) -> None:
+    def __init__(self, url: str, owner: str, say: Say, retention: Retention = UNLIMITED) -> None:
         self._url, self._owner, self._say = url, owner, say
         self._queue: deque[Batch | _Errand] = deque()
         self._count = self._unfinished = 0
@@ -65,7 +77,13 @@ class Writer:
         self._wake, self._opening = asyncio.Event(), asyncio.Lock()
         self._store: Store | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self.available, self.asked, self.owned, self.failed, self.stored = True, False, False, "", 0
+        self._under_way: dict[object, float] = {}
+        self._refused: dict[object, StoreUnavailableError] = {}
+        self._pruner = Pruner(retention, self._ask, lambda: self.owned)
+        self._at_once = (
+            min(AT_ONCE, max(int(PER_MEGABYTE * retention.megabytes), 50)) if retention.megabytes else AT_ONCE
+        )
+        self.asked, self.owned, self.failed, self.stored = False, False, "", 0
         self.backend = "postgresql" if url.startswith("postgresql") else "sqlite"
 
     def open(self) -> None:
@@ -74,10 +92,28 @@ class Writer:
         self._loop.call_soon_threadsafe(self._begin)
 
     def _begin(self) -> None:
-        for work in (self._work_forever(), self._hold_lease()):
+        for work in (self._work_forever(), self._hold_lease(), self._pruner.run()):
             task = self._loop.create_task(work)
             task.add_done_callback(self._ended)
             self._tasks.append(task)
+
+    @property
+    def available(self) -> bool:
+        """Whether the store does what it is asked."""
+        return not self._refused
+
+    @property
+    def problem(self) -> str:
+        """Why the store cannot be used just now, in words for everybody; empty when it can."""
+        for error in list(self._refused.values()):
+            return error.summary
+        silent = time.monotonic() - min(list(self._under_way.values()), default=math.inf)
+        return f"the store has not answered for {silent:.0f} s" if silent > SILENT_SECONDS else ""
+
+    @property
+    def disk_full(self) -> bool:
+        """Whether the store cannot be used because its disk is full."""
+        return any(error.kind == FULL for error in list(self._refused.values()))
 
     @property
     def waiting(self) -> int:
@@ -115,6 +151,15 @@ class Writer:
         """Have the store do something now, whatever is queued; asked again until it answers."""
         return asyncio.run_coroutine_threadsafe(self._until_it_answers(question), self._loop)
 
+    def past_queue(self, question: Question[T]) -> Future[T]:
+        """Have the store do something now, whatever is queued; asked once, and it may take long."""
+        return asyncio.run_coroutine_threadsafe(self._ask(question, long=True), self._loop)
+
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """End a task together with the thread it runs in."""
+        self._tasks.append(task)
+        task.add_done_callback(self._tasks.remove)
+
     def flush(self, timeout: float) -> bool:
         """Wait until everything queued is done; False when the time is over or it never will be."""
         until = time.monotonic() + timeout
@@ -136,9 +181,10 @@ class Writer:
             self._loop.close()
 
     async def _end(self) -> None:
-        for task in self._tasks:
+        ending = list(self._tasks)
+        for task in ending:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*ending, return_exceptions=True)
         if self._store is None:
             return
         if self.owned:
@@ -175,7 +221,7 @@ class Writer:
         with self._lock:
             jobs: list[Batch | _Errand] = []
             tasks = 0
-            while self._queue and tasks < AT_ONCE and not (jobs and isinstance(self._queue[0], _Errand)):
+            while self._queue and tasks < self._at_once and not (jobs and isinstance(self._queue[0], _Errand)):
                 job = self._queue.popleft()
                 jobs.append(job)
                 if isinstance(job, _Errand):
@@ -194,6 +240,7 @@ class Writer:
             self._count -= len(whole.tasks)
         self._written = time.monotonic()
         self.stored += len(whole.tasks)
+        self._pruner.wrote(len(whole.tasks))
 
     async def _run(self, errand: _Errand) -> None:
         question = self._as_owner(errand.question)
@@ -218,29 +265,38 @@ class Writer:
         return ask
 
     async def _until_it_answers(self, question: Question[T]) -> T:
-        pause = 0.05
-        while True:
-            try:
-                return await self._ask(question)
-            except StoreUnavailableError:
+        pause, mine = 0.05, object()
+        try:
+            while True:
+                try:
+                    return await self._ask(question)
+                except StoreUnavailableError as error:
+                    self._note_refusal(mine, error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
+        finally:
+            # Only what was refused can tell that all is well: on a full disk other questions are still answered.
+            if self._refused.pop(mine, None) is not None and not self._refused and not self.failed:
+                self._say("info", "the store answers again")
 
-    async def _ask(self, question: Question[T]) -> T:
+    def _note_refusal(self, question: object, error: StoreUnavailableError) -> None:
+        if not self._refused:
+            self._say("warning", f"{error.summary}, the engine waits: {error}")
+        self._refused[question] = error
+        if error.kind == FULL:
+            self._pruner.look()  # perhaps there is something beyond the limits
+
+    async def _ask(self, question: Question[T], *, long: bool = False) -> T:
+        mine = object()
+        if not long:
+            self._under_way[mine] = time.monotonic()
         try:
             async with self._opening:
                 if self._store is None:
                     self._store = await open_store(self._url)
-            answer = await question(self._store)
-        except StoreUnavailableError as error:
-            if self.available:
-                self.available = False
-                self._say("warning", f"the store does not answer, the engine waits: {error}")
-            raise
-        if not self.available:
-            self.available = True
-            self._say("info", "the store answers again")
-        return answer
+            return await question(self._store)
+        finally:
+            self._under_way.pop(mine, None)
 
     async def _hold_lease(self) -> None:
         """Ask for the lease until it is ours, then keep it."""

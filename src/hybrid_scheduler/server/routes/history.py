@@ -76,11 +76,18 @@ async def _end_of_run(store: Store, run_id: int, before: int | None) -> int:
 @router.delete(
     "/history",
     response_model=Cleared,
-    responses=declared(401, 403, 409, 413, 429, 503),
+    responses={
+        202: {"model": Cleared, "description": "It takes long and goes on; this much is gone so far."},
+        **declared(401, 403, 409, 413, 429, 503),
+    },
     summary="Clear the history",
 )
-async def clear_history(services: ServicesOf) -> Any:
-    """Forget all stored tasks, results and labels, and the runs that are over. Models stay, and ids go on growing."""
+async def clear_history(services: ServicesOf, response: Response) -> Any:
+    """Forget all stored tasks, results, labels and hourly means, and the runs that are over.
+
+    What is stored meanwhile stays, and so do models; ids go on growing.
+    """
     cleared = await services.sharing.command("clear")
     await services.cache.clear()
+    response.status_code = 200 if cleared["done"] else 202
     return cleared

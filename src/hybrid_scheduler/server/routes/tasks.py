@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import orjson
 from fastapi import APIRouter, Response
 
 from hybrid_scheduler.config.world import World
@@ -40,7 +41,9 @@ async def submit_task(task: TaskRequest, services: ServicesOf) -> Any:
     Answers once the task is stored: with every scheduler's decision and its reasons, what each device would have taken,
     and what will come of it if nothing disturbs it. What came of it in the end is in the history.
     """
-    return await services.sharing.command("submit", **task.model_dump())
+    accepted = await services.sharing.command("submit", **task.model_dump())
+    # Encoded here: through the model every answer would cost as much again as the rest of the call.
+    return Response(orjson.dumps(accepted), 201, media_type="application/json")
 
 
 @router.get(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from hybrid_scheduler.server.schemas.base import Answer
-from hybrid_scheduler.server.schemas.race import LiveSettings, ModelInfo, Rates, State
+from hybrid_scheduler.server.schemas.race import LiveSettings, ModelInfo, RacerState, Rates, State
 
 
 class UpdateTask(Answer):
@@ -45,6 +45,9 @@ class ComparisonEntry(Answer):
     gpu_share: float | None = Field(description="Share of the busy seconds that were a GPU's.")
     unfinished: int
     overloaded: bool
+    state: RacerState = Field(description="`behind`: hopelessly, it gave a backlog up; `out`: it failed.")
+    reason: str = Field(description="Why it is behind or out; empty while it races.")
+    given_up: int = Field(description="Tasks it gave up because it was hopelessly behind.")
 
 
 class BoundEntry(Answer):

@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from hybrid_scheduler.model.ranges import LOADS, RATES, SPEEDS
 from hybrid_scheduler.schedulers.registry import scheduler_names
 from hybrid_scheduler.server.schemas.base import Answer, Request
 from hybrid_scheduler.workloads.presets import PRESETS
 
+RacerState = Literal["racing", "behind", "out"]
 State = Literal["starting", "running", "paused", "stopped", "waiting_for_store", "following", "failed"]
 
 
@@ -55,9 +57,9 @@ class SettingsChange(Request):
         str | None, Field(min_length=1, max_length=100, examples=["mixed"], json_schema_extra=dict(_KNOWN_PRESET))
     ] = None
     trace: Annotated[str | None, Field(min_length=1, max_length=200, description="A file in the trace folder.")] = None
-    arrival_rate: Annotated[float | None, Field(gt=0, le=1e6, examples=[5.0])] = None
-    load: Annotated[float | None, Field(gt=0, le=100, examples=[0.3])] = None
-    speed: Annotated[float | None, Field(gt=0, le=1e6, examples=[2.0])] = None
+    arrival_rate: Annotated[float | None, Field(ge=RATES.low, le=RATES.high, examples=[5.0])] = None
+    load: Annotated[float | None, Field(ge=LOADS.low, le=LOADS.high, examples=[0.3])] = None
+    speed: Annotated[float | None, Field(ge=SPEEDS.low, le=SPEEDS.high, examples=[2.0])] = None
     flat_out: bool | None = None
     schedulers: Annotated[
         list[RacerName] | None, Field(min_length=1, max_length=32, json_schema_extra={"uniqueItems": True})
@@ -109,6 +111,9 @@ class RacerInfo(Answer):
     decisions: int | None = Field(None, description="Decisions made; null when the engine does not say.")
     unfinished: int = Field(description="Tasks decided and not finished, and tasks not decided.")
     overloaded: bool = Field(description="Its backlog grows.")
+    state: RacerState = Field(description="`behind`: hopelessly, it gave a backlog up; `out`: it failed.")
+    reason: str = Field(description="Why it is behind or out; empty while it races.")
+    given_up: int = Field(description="Tasks it gave up because it was hopelessly behind.")
 
 
 class ModelInfo(Answer):
@@ -122,6 +127,13 @@ class ModelInfo(Answer):
     figures: dict[str, float | None] = Field(description="The learner's own figures, e.g. loss, epsilon, r2, mae.")
 
 
+class ClearingInfo(Answer):
+    """How far clearing the history is."""
+
+    done: int = Field(description="Tasks gone.")
+    total: int
+
+
 class StoreInfo(Answer):
     """How the store keeps up."""
 
@@ -129,6 +141,8 @@ class StoreInfo(Answer):
     waiting_tasks: int = Field(description="Finished tasks not stored yet.")
     available: bool
     stored_tasks: int = Field(description="Tasks of this run that are stored.")
+    problem: str = Field(description="Why it cannot be used just now; empty when it can.")
+    clearing: ClearingInfo | None = Field(description="The history that is just being cleared; null when none is.")
 
 
 class FeedInfo(Answer):

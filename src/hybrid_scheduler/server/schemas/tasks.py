@@ -6,15 +6,16 @@ from typing import Annotated
 
 from pydantic import Field
 
+from hybrid_scheduler.model.ranges import FORMULA_SIZES, INTENSITIES, MEGABYTES
 from hybrid_scheduler.server.schemas.base import Answer, Request, TaskId
 
 
 class TaskRequest(Request):
     """A user's own task."""
 
-    size: Annotated[float, Field(gt=0, le=1e9, examples=[960.0])]
-    compute_intensity: Annotated[float, Field(ge=0, le=1, examples=[0.75])]
-    memory_required: Annotated[float, Field(ge=0, le=1e9, description="MB.", examples=[81.0])]
+    size: Annotated[float, Field(ge=FORMULA_SIZES.low, le=FORMULA_SIZES.high, examples=[960.0])]
+    compute_intensity: Annotated[float, Field(ge=INTENSITIES.low, le=INTENSITIES.high, examples=[0.75])]
+    memory_required: Annotated[float, Field(ge=MEGABYTES.low, le=MEGABYTES.high, description="MB.", examples=[81.0])]
     # pydantic copies a default, so nobody shares this list
     dependencies: Annotated[list[TaskId], Field(max_length=64, description="Stored ids it must wait for.")] = []  # noqa: RUF012
 
@@ -54,6 +55,7 @@ class Result(Answer):
     execution_cost: float
     failed: bool
     parts: list[PartInfo]
+    reason: str | None = Field(description="Why it failed, where that is known.")
 
 
 class ComparativeItem(StoredTask):
@@ -129,3 +131,4 @@ class Cleared(Answer):
     results: int
     training: int
     runs: int
+    done: bool = Field(description="Whether that is all; if not, it goes on, and the status says how far it is.")
