@@ -21,6 +21,7 @@ export function result(given: Partial<Result> = {}): Result {
     execution_cost: 0.00002,
     failed: false,
     parts: [{ device: "cpu_0", share: 1, start: 0, end: 1, expected: 1 }],
+    reason: null,
     ...given,
   };
 }
@@ -56,6 +57,9 @@ export function entry(name: string, response: number | null, given: Partial<Comp
     gpu_share: 0.5,
     unfinished: 0,
     overloaded: false,
+    state: "racing",
+    reason: "",
+    given_up: 0,
     ...given,
   };
 }

@@ -35,7 +35,17 @@ STATUS: dict[str, Any] = {
     "rates": {"arrival_rate": 1.0, "tasks_per_second": 1.0},
     "store": {"waiting_tasks": 0, "stored_tasks": 1},
     "feed": {"clients": 0, "frames": 0, "dropped": 0},
-    "schedulers": [{"name": "mct", "tasks": 1, "decisions": 1, "unfinished": 0, "overloaded": False}],
+    "schedulers": [
+        {
+            "name": "mct",
+            "tasks": 1,
+            "decisions": 1,
+            "unfinished": 0,
+            "overloaded": False,
+            "state": "racing",
+            "given_up": 0,
+        }
+    ],
     "models": [{"scheduler_name": "rl_agent", "version": 1, "updates": 1, "refits": 0}],
 }
 
@@ -138,7 +148,7 @@ def test_commands_exist(unit: RawConfigParser, dockerfile: str) -> None:
 
 def test_grafana_asks_for_figures_that_exist() -> None:
     metrics = Metrics()
-    metrics.watch(lambda: STATUS, lambda: {"store": True})
+    metrics.watch(lambda: STATUS, lambda: {"store": True}, lambda: 0)
     metrics.observe_request("GET", "/", 200, 0.1)
     there = set(re.findall(r"^(hms_\w+)", metrics.text().decode(), re.MULTILINE))
     board = json.loads((ROOT / "deploy/grafana/dashboards/hybrid-ml-scheduler.json").read_text("utf-8"))

@@ -36,6 +36,7 @@ def service_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[st
         "database_url": f"sqlite+aiosqlite:///{tmp_path}/service.db",
         "rate_limit": "100000/minute",
         "write_rate_limit": "100000/minute",
+        "allowed_hosts": "testserver",  # the test client's name for the service when it opens a WebSocket
         "log_file": "",
     }
 

@@ -28,6 +28,7 @@ class FakeEngine:
         up: What it says of its health.
         commands: Every command it was given.
         delay: Seconds it takes for a command.
+        clears: Whether clearing really clears.
     """
 
     def __init__(self, door: StoreDoor) -> None:
@@ -37,6 +38,7 @@ class FakeEngine:
         self.state, self.owner, self.up, self.delay = "stopped", True, True, 0.0
         self.commands: list[tuple[str, dict[str, Any]]] = []
         self.opened = self.closed = False
+        self.clears, self.restarts = True, 0
         self.settings: dict[str, Any] = {
             "preset": "mixed",
             "trace": None,
@@ -67,6 +69,7 @@ class FakeEngine:
 
     def status(self) -> dict[str, Any]:
         racer = {"colour": "#22c55e", "tasks": 7, "decisions": 8, "unfinished": 1, "overloaded": False}
+        racer |= {"state": "racing", "reason": "", "given_up": 0}
         return {
             "state": self.state,
             "is_running": self.state == "running",
@@ -88,7 +91,14 @@ class FakeEngine:
                     "figures": {"loss": 0.5, "r2": None},
                 }
             ],
-            "store": {"kind": "sqlite", "waiting_tasks": 0, "available": True, "stored_tasks": 7},
+            "store": {
+                "kind": "sqlite",
+                "waiting_tasks": 0,
+                "available": True,
+                "stored_tasks": 7,
+                "problem": "",
+                "clearing": None,
+            },
             "message": "",
             "version": "0",
         }
@@ -144,7 +154,7 @@ class FakeEngine:
         task = SubmittedTask(
             number, self.run_id, **features, dependencies=tuple(dependencies), submitted=datetime.now(UTC)
         )
-        await self._door.store.submit(task)
+        await self._door.store.submit([task])
         decision = {"gpu_fraction": 0.0, "gpu_id": None, "reason": "it is idle", "predicted": {"cpu_0": 1.0}}
         return {
             "task": {"task_id": number, "run_id": self.run_id, **features, "arrival_time": 3.5, "dependencies": []},
@@ -155,14 +165,6 @@ class FakeEngine:
         }
 
     async def _clear(self) -> dict[str, Any]:
-        store = self._door.store
-        before = await store.exact_counts()
-        await store.clear()
-        after = await store.exact_counts()
-        gone = {name: before[name] - after[name] for name in before}
-        return {
-            "tasks": gone["tasks"],
-            "results": gone["scheduler_results"],
-            "training": gone["training_data"],
-            "runs": gone["runs"],
-        }
+        if not self.clears:
+            return {"tasks": 0, "results": 0, "training": 0, "runs": 0, "done": True}
+        return {**(await self._door.store.clear())._asdict(), "done": True}

@@ -10,6 +10,8 @@ from typing import Any
 from running_service import Service
 
 from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.server.connections import Connections
+from hybrid_scheduler.server.file_limits import raise_file_limit, room_for
 from hybrid_scheduler.server.listening import listen
 from hybrid_scheduler.server.serve import AnnouncingServer, server_config
 
@@ -22,7 +24,7 @@ class RealServer:
         self._listening = listen("127.0.0.1", 0)
         self.port: int = self._listening.getsockname()[1]
         self._ready = threading.Event()
-        self._config = server_config(self.service.app)
+        self._config = server_config(self.service.app, settings, room_for(settings, raise_file_limit()))
         self._server = AnnouncingServer(self._config, self._ready.set)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run)
@@ -35,11 +37,32 @@ class RealServer:
     def websocket(self) -> str:
         return f"ws://127.0.0.1:{self.port}/ws"
 
+    @property
+    def connections(self) -> Connections:
+        return self._config.connections
+
+    @property
+    def open_connections(self) -> list[Any]:
+        return list(self._server.server_state.connections)
+
+    @property
+    def tasks(self) -> set[Any]:
+        return self._server.server_state.tasks
+
+    def metrics(self) -> str:
+        return self.service.app.state.metrics.text().decode()  # type: ignore[no-any-return]
+
+    def let_pass(self, seconds: float) -> None:
+        """Have the server believe that so much time has passed since now."""
+        loop = self._loop
+        assert loop is not None
+        self.call(lambda: self.connections.sweep(loop.time() + seconds))
+
     def emit(self, message: dict[str, Any]) -> None:
         """Have the engine send one live message."""
         self.call(lambda: self.service.engine.emit(message))
 
-    def call(self, work: Callable[[], None]) -> None:
+    def call(self, work: Callable[[], object]) -> None:
         """Run something on the server's event loop, and wait for it."""
         assert self._loop is not None
         done = threading.Event()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -49,6 +50,16 @@ def _alive(pid: int) -> bool:
     return False
 
 
+def _group(leader: int) -> list[str]:
+    """The processes of a group that still run."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, group, *_ = file.read_text().rpartition(")")[2].split()
+            found += [file.parent.name] if int(group) == leader and state != "Z" else []
+    return found
+
+
 def test_an_experiment_from_start_to_files(service: Service) -> None:
     client = service.client
     answer = client.post("/api/experiments", json={"name": "heavy", "seeds": 1, "tasks": 12})
@@ -71,6 +82,9 @@ def test_an_experiment_from_start_to_files(service: Service) -> None:
     assert run["configuration"]["tasks"] == 12
     folder = Path(run["configuration"]["folder"])
     assert folder == Path(service.settings.results_folder).absolute() / f"heavy-{job['id']}"
+
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(each.stat().st_mode) for each in folder.iterdir() if each.is_file()} == {0o600}
 
     where = f"/api/runs/{run['id']}/files"
     listed = client.get(where).json()
@@ -125,10 +139,12 @@ def test_an_experiment_ends_with_the_service(new_service: NewService, monkeypatc
     assert service.client.get(f"/api/runs/{job['run_id']}").json()["status"] == "interrupted"
 
 
-def test_an_experiment_whose_starter_was_killed_ends(tmp_path: Path) -> None:
-    """Standard input ends with whoever holds the other end."""
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_experiment_whose_starter_was_killed_ends_with_its_workers(tmp_path: Path, jobs: str) -> None:
+    """Standard input ends with whoever holds the other end. A million tasks are minutes in compiled code."""
     file = tmp_path / "progress.json"
-    words = ["experiment", "load", "--end-with-input", "--no-store", "--jobs", "2", "--progress-file", str(file)]
+    words = ["experiment", "heavy", "--tasks", "1000000", "--seeds", "2", "--no-store", "--jobs", jobs]
+    words += ["--end-with-input", "--progress-file", str(file)]
     process = subprocess.Popen(
         [sys.executable, "-m", "hybrid_scheduler", *words],
         cwd=tmp_path,
@@ -143,13 +159,37 @@ def test_an_experiment_whose_starter_was_killed_ends(tmp_path: Path) -> None:
             assert process.poll() is None
             assert time.monotonic() < end
             time.sleep(0.1)
+        time.sleep(3)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(60) == INTERRUPTED
+        began = time.monotonic()
+        assert process.wait(60) in (INTERRUPTED, -signal.SIGKILL)
+        while _group(process.pid):
+            assert time.monotonic() - began < 30, _group(process.pid)
+            time.sleep(0.05)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def test_the_newest_results_are_kept_and_those_of_others(tmp_path: Path) -> None:
+    names = [f"heavy-{number:012x}" for number in range(5)]
+    for age, name in enumerate(names):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / experiment_jobs.LOG).touch()
+        os.utime(tmp_path / name / experiment_jobs.LOG, (1000 - age, 1000 - age))
+    others = ["load", "heavy-0123456789ab", "heavy"]  # of the command line; the second has no log of ours
+    for name in others:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").touch()
+    (tmp_path / "heavy" / experiment_jobs.LOG).touch()  # the name is not one that we give
+    (tmp_path / "elsewhere-00000000000f").symlink_to(tmp_path / "heavy")
+    experiment_jobs._forget_oldest(tmp_path, 2)
+    left = sorted(each.name for each in tmp_path.iterdir())
+    assert left == sorted([*names[:2], *others, "elsewhere-00000000000f"])
+    assert (tmp_path / "heavy" / "result.json").exists()
+    experiment_jobs._forget_oldest(tmp_path / "nowhere", 2)
 
 
 def test_what_fails_says_why(service: Service) -> None:

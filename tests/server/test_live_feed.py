@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from real_server import RealServer
-from running_service import NewService
+from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from hybrid_scheduler.config.service import ServiceSettings
-from hybrid_scheduler.server import feed
+from hybrid_scheduler.server import feed, serve, websocket_protocol
 
 PADDING = "x" * 50_000
 
@@ -104,20 +104,54 @@ def _silent_client(server: RealServer) -> socket.socket:
     return raw
 
 
-def test_a_client_that_reads_nothing_slows_nobody_and_is_cut_off(
-    server: RealServer, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def brisk(service_settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[RealServer]:
+    """A server that asks twice a second whether its clients read, and waits for two seconds."""
+    monkeypatch.setattr(serve, "PING_SECONDS", 0.5)
+    monkeypatch.setattr(serve, "PONG_SECONDS", 1.5)
+    monkeypatch.setattr(websocket_protocol, "GRACE_SECONDS", 0.5)
+    with RealServer(ServiceSettings(**service_settings)) as running:
+        yield running
+
+
+def test_clients_that_never_read_are_cut_although_little_is_sent(
+    brisk: RealServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(feed, "SEND_TIMEOUT", 2.0)
+    """What the system buffers for them would do for minutes. They go together, and while there is something to send."""
+    fan_out = brisk.service.app.state.services.feed
+    with ExitStack() as connected, connect(brisk.websocket) as reader:
+        for _ in range(30):
+            connected.enter_context(_silent_client(brisk))
+        _until(lambda: fan_out.clients == 31)
+        deadline = time.monotonic() + 20
+        number = 0
+        while fan_out.clients > 1:
+            assert time.monotonic() < deadline
+            number += 1
+            brisk.emit(_update(number, "x" * 10_000))
+            assert _receive(reader)["seq"] == number
+        _until(lambda: len(brisk.connections) == 1)
+    assert 'hms_connections_refused_total{reason="unread"} 30.0' in brisk.metrics()
+    assert [each.getMessage() for each in caplog.records if each.exc_info or each.levelname == "ERROR"] == []
+
+
+def test_the_documented_patience() -> None:
+    waits = (websocket_protocol.PING_SECONDS, websocket_protocol.PONG_SECONDS, websocket_protocol.GRACE_SECONDS)
+    assert sum(waits) == 10.0
+
+
+def test_a_client_that_reads_nothing_slows_nobody_and_is_cut_off(brisk: RealServer) -> None:
+    server = brisk
     fan_out = server.service.app.state.services.feed
     with _silent_client(server), connect(server.websocket, max_size=None) as reader:
         _until(lambda: fan_out.clients == 2)
-        slowest = 0.0
+        slowest, before = 0.0, fan_out.dropped
         for number in range(150):
             sent = time.perf_counter()
             server.emit(_update(number, PADDING))
             assert _receive(reader)["seq"] == number
             slowest = max(slowest, time.perf_counter() - sent)
-        assert fan_out.dropped > 50
+        assert fan_out.dropped > before
         assert slowest < 0.5
         _until(lambda: fan_out.clients == 1)
         server.emit(_update(999))
@@ -146,8 +180,8 @@ def test_a_client_that_was_slow_gets_the_newest_and_is_told_once(server: RealSer
         assert _receive(slow)["seq"] == 300
 
 
-def test_messages_wait_in_a_bounded_queue(new_service: NewService) -> None:
-    client = feed._Client(None)  # type: ignore[arg-type]
+def test_messages_wait_in_a_bounded_queue() -> None:
+    client = feed._Client(WebSocket({"type": "websocket"}, None, None))  # type: ignore[arg-type]
     dropped = sum(client.offer_message(f'"{i}"') for i in range(200))
     assert dropped == 200 - feed.MOST_WAITING
     assert client._next() == f'"{dropped}"'
@@ -173,13 +207,8 @@ def _read_on(connection: ClientConnection) -> None:
         connection.recv(5)
 
 
-def test_pings_are_sent() -> None:
-    """The heartbeat is the protocol's own; that it is on is a matter of configuration."""
-    from fastapi import FastAPI
-
-    from hybrid_scheduler.server.serve import server_config
-    from hybrid_scheduler.server.websocket_protocol import FeedProtocol
-
-    config = server_config(FastAPI())
-    assert config.ws_ping_interval == config.ws_ping_timeout == 20.0
-    assert config.ws is FeedProtocol
+def test_what_comes_together_is_sent_together_and_in_order(server: RealServer) -> None:
+    with connect(server.websocket) as reader:
+        _until(lambda: server.service.app.state.services.feed.clients == 1)
+        server.call(lambda: [server.service.engine.emit({"type": "log", "number": each}) for each in range(50)])
+        assert [_receive(reader)["number"] for _ in range(50)] == list(range(50))

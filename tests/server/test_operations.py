@@ -1,15 +1,13 @@
-"""Health, metrics and logs."""
+"""Metrics and logs."""
 
 from __future__ import annotations
 
 import json
 import logging
-import math
+import stat
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,84 +16,7 @@ from running_service import TOKEN, NewService, Service
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.server.logs import configure_logging, formatter_for, request_id
-from hybrid_scheduler.store import Store, StoreError, StoreUnavailableError, open_store
-
-
-def _health(service: Service) -> tuple[int, Any]:
-    answer = service.client.get("/api/health")
-    return answer.status_code, answer.json()
-
-
-def test_all_is_well(deployed: Service) -> None:
-    code, health = _health(deployed)
-    assert (code, health["status"]) == (200, "ok")
-    assert {name: each["status"] for name, each in health["dependencies"].items()} == {
-        "store": "up",
-        "cache": "up",
-        "engine": "up",
-    }
-    expected = "redis" if deployed.settings.redis else "in-process"
-    assert health["dependencies"]["cache"]["kind"] == expected
-    backend = "postgresql" if "postgresql" in deployed.settings.database else "sqlite"
-    assert health["dependencies"]["store"]["kind"] == backend
-
-
-def test_without_the_store_it_is_down_and_says_so_for_a_second(service: Service) -> None:
-    asked = 0
-
-    async def silent() -> None:
-        nonlocal asked
-        asked += 1
-        raise StoreUnavailableError("the store db.internal does not answer")
-
-    service.door.store.ping = silent  # type: ignore[method-assign]
-    service.door._asked = -math.inf
-    for _ in range(20):
-        code, health = _health(service)
-        assert (code, health["status"], health["dependencies"]["store"]["status"]) == (503, "down", "down")
-        assert "internal" not in json.dumps(health)
-    assert asked <= 2
-    del service.door.store.ping  # type: ignore[method-assign]
-    time.sleep(1.0)
-    assert _health(service)[0] == 200
-
-
-def test_an_engine_that_is_away_is_degraded(service: Service) -> None:
-    service.engine.up = False
-    code, health = _health(service)
-    assert (code, health["status"]) == (200, "degraded")
-    assert health["dependencies"]["engine"]["message"] == "it is being restarted"
-
-
-def test_a_store_that_comes_late_is_opened_when_it_is_there(
-    new_service: NewService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from fake_engine import FakeEngine
-
-    from hybrid_scheduler.server import store_door
-
-    async def wait(self: FakeEngine) -> None:  # this engine does not need the store to start or end
-        self.state = "waiting_for_store"
-
-    monkeypatch.setattr(FakeEngine, "open", wait)
-    monkeypatch.setattr(FakeEngine, "close", wait)
-    monkeypatch.setattr(store_door, "RETRY_SECONDS", 0.1)
-    there = False
-
-    async def opener() -> Store:
-        if not there:
-            raise StoreUnavailableError("the store db.internal:5432 does not answer")
-        return await open_store(f"sqlite+aiosqlite:///{tmp_path}/late.db")
-
-    service = new_service(opener)
-    assert _health(service)[0] == 503
-    assert service.client.get("/api/runs").json()["error"]["code"] == "store_unavailable"
-    assert service.client.get("/api/status").status_code == 200
-    there = True
-    deadline = time.monotonic() + 5
-    while service.client.get("/api/runs").status_code != 200:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+from hybrid_scheduler.store import Store, StoreError
 
 
 def test_a_store_of_another_version_is_an_error_at_the_start(new_service: NewService) -> None:
@@ -175,6 +96,36 @@ def test_no_secret_is_ever_logged(form: str) -> None:
         assert secret not in line
     assert "a=1" in line
     assert "connecting to" in line
+
+
+@pytest.mark.parametrize("token", ['"', "\\", "a", ",", "{", "}", ":", "null", "message", "0", "**", "n"])
+def test_whatever_the_token_is_every_line_is_json(token: str, new_service: NewService, restored_logging: None) -> None:
+    settings = {"api_token": token, "log_file": "logs/app.log", "log_format": "json", "log_level": "DEBUG"}
+    service = new_service(**settings)
+    configure_logging(service.settings)
+    service.client.get(f"/api/{token}", headers={"X-Request-ID": "call-1"})
+    logging.getLogger("x").warning("%s\r\n\ud800 %s", token * 3, {"token": token}, extra={"fact": token, "number": 7})
+    try:
+        raise RuntimeError(token)
+    except RuntimeError:
+        logging.getLogger("x").exception("it failed")
+    documents = [json.loads(line) for line in Path("logs/app.log").read_text().splitlines()]
+    called = next(each for each in documents if each["logger"].endswith("requests"))
+    assert (called["level"], called["status"]) == ("info", 404)
+    warning, failed = (each for each in documents if each["logger"] == "x")
+    assert warning["number"] == 7
+    for text in (warning["message"], warning["fact"], failed["traceback"]):
+        assert token == "**" or token not in text.replace("***", "")
+
+
+def test_the_log_is_its_owners(tmp_path: Path, restored_logging: None) -> None:
+    file = tmp_path / "new" / "logs" / "app.log"
+    configure_logging(ServiceSettings(_env_file=None, log_file=str(file)))
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (file, file.parent, file.parent.parent)] == [
+        0o600,
+        0o700,
+        0o700,
+    ]
 
 
 def test_a_token_in_a_call_is_not_in_the_log_file(new_service: NewService, restored_logging: None) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from redis_server import RedisServer
 from running_service import NewService
-from starlette.requests import HTTPConnection
 from starlette.testclient import WebSocketDenialResponse
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.server.limits import client_key
+from hybrid_scheduler.server.limits import Limit, Windows
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -79,13 +78,49 @@ def test_a_limit_that_is_none_is_refused_at_the_start(new_service: NewService, t
 
 
 @pytest.mark.parametrize(
-    ("address", "key"),
+    ("text", "calls", "seconds"),
     [
-        ("10.1.2.3", "10.1.2.3"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("::1", "::1"),
-        ("testclient", "testclient"),
+        ("300/minute", 300, 60),
+        ("5 per 2 hours", 5, 7200),
+        ("1/second", 1, 1),
+        ("7/day", 7, 86400),
+        ("2/3MINUTES", 2, 180),
     ],
 )
-def test_a_client_is_an_address_or_an_ipv6_network(address: str, key: str) -> None:
-    assert client_key(HTTPConnection({"type": "http", "client": (address, 1), "headers": []})) == key
+def test_limits_are_read(text: str, calls: int, seconds: float) -> None:
+    assert Limit.read("RATE_LIMIT", text)[1:] == (calls, seconds)
+
+
+def test_a_window_begins_with_the_first_call_and_ends_by_a_clock_that_cannot_jump(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    windows = Windows(Limit("RATE_LIMIT", 2, 60), clock=lambda: now)
+    assert windows.hit("a") == (1, 60.0)
+    now += 20
+    monkeypatch.setattr("time.time", lambda: 1e10)
+    assert windows.hit("b") == (1, 60.0)
+    assert windows.hit("a") == (2, 40.0)
+    now += 40
+    assert windows.hit("a") == (1, 60.0)
+    assert windows.hit("b") == (2, 20.0)
+    now += 1000
+    windows.hit("c")
+    assert list(windows._ends) == ["c"], "what is over is forgotten"
+
+
+@pytest.mark.parametrize("jump", [3600.0, -3600.0])
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_time_of_day_may_jump(
+    request: pytest.FixtureRequest, shared: bool, jump: float, new_service: NewService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import time
+
+    redis = {"redis_url": request.getfixturevalue("redis_url")} if shared else {}
+    service = new_service(rate_limit="1/minute", **redis)
+    assert service.client.get("/api/status").status_code == 200
+    really = time.time
+    monkeypatch.setattr("time.time", lambda: really() + jump)
+    refused = service.client.get("/api/status")
+    assert refused.status_code == 429
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import socket
 
 import pytest
 from running_service import TOKEN, NewService, Service
@@ -130,24 +130,61 @@ def test_pages_of_other_sites_do_not_get_the_live_feed(new_service: NewService, 
     assert (refused.value.status_code, refused.value.json()["error"]["code"]) == (403, "origin_not_allowed")
 
 
-def test_a_foreign_name_for_this_machine_is_another_site(new_service: NewService) -> None:
-    """DNS rebinding: the page and the service have the same host name, and it resolves to loopback."""
-    headers = {"Origin": "http://evil.example:8000", "Host": "evil.example:8000"}
+HOSTS = [
+    ("127.0.0.1:8000", True),
+    ("192.168.1.7", True),
+    ("[::1]:8000", True),
+    ("[2001:db8::1]", True),
+    ("localhost:8000", True),
+    ("LocalHost.", True),
+    ("race.localhost", True),
+    (socket.gethostname(), True),
+    ("lab.example:8443", True),
+    ("deep.inside.wide.example", True),
+    ("friend.example", True),
+    ("evil.example:8000", False),
+    ("wide.example", False),
+    ("evilwide.example", False),
+    ("lab.example.evil.example", False),
+    ("127.0.0.1.evil.example", False),
+    ("2130706433", False),
+    ("", False),
+]
 
-    class OnLoopback:
-        def __init__(self, app: Any) -> None:
-            self.app = app
 
-        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-            if scope["type"] == "http":
-                scope["server"] = ("127.0.0.1", 8000)
-            await self.app(scope, receive, send)
+@pytest.mark.parametrize(("host", "welcome"), HOSTS)
+def test_a_foreign_name_for_this_machine_reads_nothing_and_changes_nothing(
+    new_service: NewService, host: str, welcome: bool
+) -> None:
+    """DNS rebinding: the page and the service have the same host name, and it resolves to this machine."""
+    service = new_service(allowed_hosts="lab.example, *.wide.example", allowed_origins="https://friend.example")
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    found = [service.client.get(path, headers=headers) for path in ("/", "/api/status", "/api/health", "/api/runs")]
+    found.append(service.client.post("/api/pause", headers=headers))
+    if welcome:
+        assert {each.status_code for each in found} == {200}
+        with service.client.websocket_connect("ws://127.0.0.1:8000/ws", headers=headers):
+            return
+    for answer in found:
+        assert (answer.status_code, answer.json()["error"]["code"]) == (421, "host_not_allowed")
+        assert "ALLOWED_HOSTS" in answer.json()["error"]["message"]
+    with (
+        pytest.raises(WebSocketDenialResponse) as refused,
+        service.client.websocket_connect("ws://127.0.0.1:8000/ws", headers=headers),
+    ):
+        pass
+    assert refused.value.status_code == 421
+    assert service.engine.commands == []
 
-    service = new_service()
-    service.client._transport.app = OnLoopback(service.app)  # type: ignore[attr-defined]
-    assert service.client.post("/api/pause", headers=headers).status_code == 403
-    same = {"Origin": "http://localhost:8000", "Host": "localhost:8000"}
-    assert service.client.post("/api/pause", headers=same).status_code == 200
+
+def test_any_name_will_do_when_that_is_asked_for(new_service: NewService) -> None:
+    service = new_service(allowed_hosts="*")
+    assert service.client.get("/api/status", headers={"Host": "whatever.example"}).status_code == 200
+
+
+def test_two_hosts_are_both_looked_at(service: Service) -> None:
+    headers = [("Host", "127.0.0.1"), ("Host", "evil.example")]
+    assert service.client.get("/api/status", headers=headers).status_code == 421  # type: ignore[arg-type]
 
 
 def test_security_headers_are_on_every_answer(service: Service) -> None:

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.config.service import ServiceSettings, load_service_settings
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.server.listening import check_exposure, listen, web_address
+from hybrid_scheduler.server.redis_link import RedisLink
 
 RUN_WITH_FAKE = """
 import functools, sys
@@ -89,6 +91,8 @@ def test_it_serves_until_it_is_told_to_stop_and_closes_the_engine(tmp_path: Path
         ({"MAX_BODY_BYTES": "5"}, "MAX_BODY_BYTES is '5'"),
         ({"RATE_LIMIT": "often"}, "RATE_LIMIT is 'often'"),
         ({"LOG_FILE": "/proc/none/app.log"}, "LOG_FILE"),
+        ({"REDIS_URL": "foo://:secret-word@host"}, "REDIS_URL: it must be like redis://"),
+        ({"API_TOKEN": "correct-horse-battery "}, "API_TOKEN: it must be printable ASCII without spaces at its ends"),
     ],
 )
 def test_a_bad_setting_is_one_line_and_exit_code_2(tmp_path: Path, environment: dict[str, str], words: str) -> None:
@@ -100,6 +104,35 @@ def test_a_bad_setting_is_one_line_and_exit_code_2(tmp_path: Path, environment: 
     assert last.startswith("hms serve: ")
     assert words in last
     assert "Traceback" not in errors
+    assert "secret-word" not in errors
+    assert "correct-horse" not in errors
+
+
+@pytest.mark.parametrize("token", ["pässword-pässword", " correct-horse", "correct-horse\t", "a\nb", "\x00", " "])
+def test_a_token_that_no_header_can_carry_is_refused(token: str) -> None:
+    with pytest.raises(ValidationError, match="it must be printable ASCII without spaces at its ends"):
+        ServiceSettings(_env_file=None, api_token=token)
+
+
+def test_a_short_token_is_refused_in_production_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("API_TOKEN", "fifteen-letters")
+    assert load_service_settings().api_token is not None
+    monkeypatch.setenv("ENVIRONMENT", "production")
+    with pytest.raises(InvalidInputError) as refused:
+        load_service_settings()
+    assert "API_TOKEN: it has 15 characters, but in production it must have at least 16" in str(refused.value)
+    assert "fifteen" not in str(refused.value)
+    monkeypatch.setenv("API_TOKEN", "sixteen-letters!")
+    assert load_service_settings().api_token is not None
+
+
+@pytest.mark.parametrize(
+    "url", ["foo://x", "redis://[::1", "redis://h:port", "redis://h?socket_timeout=x", "", "redis"]
+)
+def test_a_redis_url_that_is_none_is_said_so(url: str) -> None:
+    with pytest.raises(InvalidInputError, match="REDIS_URL: it must be like redis://"):
+        RedisLink(url)
 
 
 def test_a_port_in_use_is_said_and_another_offered(tmp_path: Path) -> None:
@@ -139,7 +172,7 @@ def test_open_to_the_network_without_a_token(host: str) -> None:
 
     assert "without API_TOKEN" in check_exposure(host, settings())
     assert check_exposure(host, settings(api_token="x")) == ""
-    assert check_exposure(host, settings(api_token="x", environment="production")) == ""
+    assert check_exposure(host, settings(api_token="x" * 16, environment="production")) == ""
     with pytest.raises(InvalidInputError, match="API_TOKEN is not set"):
         check_exposure(host, settings(environment="production"))
 

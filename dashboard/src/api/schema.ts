@@ -105,7 +105,11 @@ export interface paths {
         };
         /**
          * Whether the service works
-         * @description `ok`; `degraded` when Redis or the engine is away and the rest works on; 503 and `down` without the store.
+         * @description `ok`; `degraded` (200) when something is away that the service does without; `down` (503) when it is not.
+         *
+         *     Without Redis it is degraded, and for ten seconds without the engine. It is down when the engine is away for longer,
+         *     has failed or dies again and again, when nobody owns the race, when the store is away, locked, full, damaged or
+         *     lacks a table, and while the engine waits for it. What is wrong stands beside the dependency. Answered from memory.
          */
         get: operations["health_api_health_get"];
         put?: never;
@@ -128,7 +132,9 @@ export interface paths {
         post?: never;
         /**
          * Clear the history
-         * @description Forget all stored tasks, results and labels, and the runs that are over. Models stay, and ids go on growing.
+         * @description Forget all stored tasks, results, labels and hourly means, and the runs that are over.
+         *
+         *     What is stored meanwhile stays, and so do models; ids go on growing.
          */
         delete: operations["clear_history_api_history_delete"];
         options?: never;
@@ -568,6 +574,11 @@ export interface components {
          * @description How much history is gone.
          */
         Cleared: {
+            /**
+             * Done
+             * @description Whether that is all; if not, it goes on, and the status says how far it is.
+             */
+            done: boolean;
             /** Results */
             results: number;
             /** Runs */
@@ -576,6 +587,19 @@ export interface components {
             tasks: number;
             /** Training */
             training: number;
+        };
+        /**
+         * ClearingInfo
+         * @description How far clearing the history is.
+         */
+        ClearingInfo: {
+            /**
+             * Done
+             * @description Tasks gone.
+             */
+            done: number;
+            /** Total */
+            total: number;
         };
         /**
          * ComparativeItem
@@ -635,6 +659,11 @@ export interface components {
             /** Failed */
             failed: number;
             /**
+             * Given Up
+             * @description Tasks it gave up because it was hopelessly behind.
+             */
+            given_up: number;
+            /**
              * Gpu Share
              * @description Share of the busy seconds that were a GPU's.
              */
@@ -643,6 +672,17 @@ export interface components {
             name: string;
             /** Overloaded */
             overloaded: boolean;
+            /**
+             * Reason
+             * @description Why it is behind or out; empty while it races.
+             */
+            reason: string;
+            /**
+             * State
+             * @description `behind`: hopelessly, it gave a backlog up; `out`: it failed.
+             * @enum {string}
+             */
+            state: "racing" | "behind" | "out";
             /** Tasks */
             tasks: number;
             /** Unfinished */
@@ -1144,6 +1184,11 @@ export interface components {
              * @description Decisions made; null when the engine does not say.
              */
             decisions?: number | null;
+            /**
+             * Given Up
+             * @description Tasks it gave up because it was hopelessly behind.
+             */
+            given_up: number;
             /** Name */
             name: string;
             /**
@@ -1151,6 +1196,17 @@ export interface components {
              * @description Its backlog grows.
              */
             overloaded: boolean;
+            /**
+             * Reason
+             * @description Why it is behind or out; empty while it races.
+             */
+            reason: string;
+            /**
+             * State
+             * @description `behind`: hopelessly, it gave a backlog up; `out`: it failed.
+             * @enum {string}
+             */
+            state: "racing" | "behind" | "out";
             /**
              * Tasks
              * @description Tasks finished.
@@ -1199,6 +1255,11 @@ export interface components {
             gpu_id: number | null;
             /** Parts */
             parts: components["schemas"]["PartInfo"][];
+            /**
+             * Reason
+             * @description Why it failed, where that is known.
+             */
+            reason: string | null;
             /** Response Time */
             response_time: number;
             /** Wait Time */
@@ -1428,11 +1489,18 @@ export interface components {
         StoreInfo: {
             /** Available */
             available: boolean;
+            /** @description The history that is just being cleared; null when none is. */
+            clearing: components["schemas"]["ClearingInfo"] | null;
             /**
              * Kind
              * @enum {string}
              */
             kind: "sqlite" | "postgresql";
+            /**
+             * Problem
+             * @description Why it cannot be used just now; empty when it can.
+             */
+            problem: string;
             /**
              * Stored Tasks
              * @description Tasks of this run that are stored.
@@ -1651,6 +1719,15 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
             429: {
                 headers: {
@@ -1678,6 +1755,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExperimentOverview"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
@@ -1749,6 +1835,24 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The body is not said to be JSON (`Content-Type: application/json`). */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description The input breaks a rule; `details` says which. */
             422: {
                 headers: {
@@ -1801,6 +1905,15 @@ export interface operations {
             };
             /** @description There is no such thing. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1885,6 +1998,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description The input breaks a rule; `details` says which. */
             422: {
                 headers: {
@@ -1932,6 +2054,15 @@ export interface operations {
                     "application/json": components["schemas"]["TrainingRecord"][];
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
             429: {
                 headers: {
@@ -1970,7 +2101,16 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description The store does not answer. */
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Nothing can be stored, or nobody races; `dependencies` say why. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1992,6 +2132,15 @@ export interface operations {
         responses: {
             /** @description Successful Response */
             200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cleared"];
+                };
+            };
+            /** @description It takes long and goes on; this much is gone so far. */
+            202: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2028,6 +2177,15 @@ export interface operations {
             };
             /** @description The body is larger than MAX_BODY_BYTES. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2091,6 +2249,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description The input breaks a rule; `details` says which. */
             422: {
                 headers: {
@@ -2138,6 +2305,15 @@ export interface operations {
                     "text/plain": string;
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
             429: {
                 headers: {
@@ -2172,6 +2348,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelVersionPage"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             /** @description The input breaks a rule; `details` says which. */
@@ -2257,6 +2442,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
             429: {
                 headers: {
@@ -2293,6 +2487,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PresetInfo"][];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
@@ -2360,6 +2563,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
             429: {
                 headers: {
@@ -2403,6 +2615,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunPage"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             /** @description The input breaks a rule; `details` says which. */
@@ -2464,6 +2685,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description The input breaks a rule; `details` says which. */
             422: {
                 headers: {
@@ -2516,6 +2746,15 @@ export interface operations {
             };
             /** @description There is no such thing. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2589,6 +2828,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description The input breaks a rule; `details` says which. */
             422: {
                 headers: {
@@ -2634,6 +2882,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SchedulerInfo"][];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
@@ -2694,6 +2951,15 @@ export interface operations {
             };
             /** @description The body is larger than MAX_BODY_BYTES. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2768,6 +3034,15 @@ export interface operations {
             };
             /** @description The body is larger than MAX_BODY_BYTES. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2862,6 +3137,24 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The body is not said to be JSON (`Content-Type: application/json`). */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description The input breaks a rule; `details` says which. */
             422: {
                 headers: {
@@ -2945,6 +3238,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
             429: {
                 headers: {
@@ -2981,6 +3283,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
@@ -3048,6 +3359,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
             429: {
                 headers: {
@@ -3084,6 +3404,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
@@ -3155,6 +3484,24 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorAnswer"];
                 };
             };
+            /** @description The body is not said to be JSON (`Content-Type: application/json`). */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
             /** @description The input breaks a rule; `details` says which. */
             422: {
                 headers: {
@@ -3216,6 +3563,15 @@ export interface operations {
             };
             /** @description The state of the service does not allow it, or another process owns the engine (`not_owner`). */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };

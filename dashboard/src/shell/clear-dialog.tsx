@@ -11,10 +11,8 @@ export function ClearDialog({ onClose }: { onClose: () => void }) {
     setBusy(true);
     try {
       const gone = await api.clearHistory();
-      notify(
-        "info",
-        `History cleared: ${gone.tasks.toLocaleString("en-GB")} tasks and ${gone.results.toLocaleString("en-GB")} results are gone.`,
-      );
+      const much = `${gone.tasks.toLocaleString("en-GB")} tasks and ${gone.results.toLocaleString("en-GB")} results are gone`;
+      notify("info", gone.done ? `History cleared: ${much}.` : `Clearing the history takes a while: ${much} so far.`);
       await refreshRecent();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

@@ -136,7 +136,7 @@ const RaceBar = memo(function RaceBar(props: RaceBarProps) {
           <span className="figure w-4 text-right text-xs text-dim">{rank + 1}</span>
           <SchedulerDot colour={colour} />
           <span className="truncate font-medium">{schedulerLabel(entry.name)}</span>
-          {entry.overloaded && <span className="tag text-bad">overloaded</span>}
+          <RacerTag entry={entry} />
           <span className="figure ml-auto">{text}</span>
           <span className="sr-only">: inspect its latest decision</span>
         </span>
@@ -155,6 +155,17 @@ const RaceBar = memo(function RaceBar(props: RaceBarProps) {
 });
 
 /** The rim sets the tick off from a bar of any colour. */
+/** Out of the race, hopelessly behind, or only overloaded; the reason is in its title. */
+function RacerTag({ entry }: { entry: ComparisonEntry }) {
+  const word = { racing: entry.overloaded ? "overloaded" : "", behind: "hopelessly behind", out: "out" }[entry.state];
+  if (word === "") return null;
+  return (
+    <span className="tag text-bad" title={entry.reason}>
+      {word}
+    </span>
+  );
+}
+
 function Tick({ at, scale, colour }: { at: number | null; scale: Scale; colour: string }) {
   if (at === null) return null;
   return (

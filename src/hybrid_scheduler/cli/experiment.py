@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from hybrid_scheduler.experiments.statistics import Estimate
 
 DEFAULT_OUT = Path("data/results")
+LOOK_SECONDS, PATIENCE = 0.5, 3.0
+"""Between two looks whether a watched process is there; for it to end by itself when its standard input has ended."""
 LONG = 6 * 3600.0
 """Seconds of the past that the time left is estimated from: one part may take minutes."""
 
@@ -102,7 +105,7 @@ def experiment(
     that was interrupted goes on where it stopped. It is kept as a run in the store, if there is one.
     """
     if end_with_input:
-        Thread(target=_stop_with_input, daemon=True).start()
+        _watch_input()
     from hybrid_scheduler.cli.output import note_first_use
 
     note_first_use()
@@ -152,11 +155,26 @@ def experiment(
         _show(result, folder, files, kept.where)
 
 
-def _stop_with_input() -> None:
-    """Wait for the end of standard input, then do as Ctrl-C does: to the workers too, where the group is our own."""
-    while os.read(0, 1024):
-        pass
-    os.killpg(0, signal.SIGINT) if os.getpgrp() == os.getpid() else os.kill(os.getpid(), signal.SIGINT)
+def _watch_input() -> None:
+    """End with standard input, or with the process that reads it: whoever started this is gone.
+
+    A process of its own watches, because compiled code lets neither threads nor signal handlers run, for minutes. It
+    does as Ctrl-C does, to the workers too where the group is our own; what has not ended then is killed.
+    """
+    own = os.getpid()
+    if os.fork() > 0:
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while os.getppid() == own:
+        if select.select([0], [], [], LOOK_SECONDS)[0] and not os.read(0, 1024):
+            break
+    end, until = os.killpg if os.getpgrp() == own else os.kill, time.monotonic() + PATIENCE
+    with suppress(ProcessLookupError):
+        end(own, signal.SIGINT)
+        while os.getppid() == own and time.monotonic() < until:
+            time.sleep(0.05)
+        end(own, signal.SIGKILL)
+    os._exit(0)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
 from threading import Thread
 from time import perf_counter
@@ -86,6 +86,7 @@ def _work(stages: list[list[Job]], jobs: int, progress: Callable[[int, int], Non
             progress(done, total)
         return
     # Fresh processes: a forked one would inherit the threads of PyTorch and numba in an unknown state.
+    others = set(active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_with_parent)
     try:
         for stage in stages:
@@ -93,8 +94,13 @@ def _work(stages: list[list[Job]], jobs: int, progress: Callable[[int, int], Non
                 future.result()
                 done += 1
                 progress(done, total)
+    except BaseException:
+        # When one has failed, the others are in vain; in compiled code they hear nothing for minutes.
+        for worker in set(active_children()) - others:
+            worker.kill()
+        raise
     finally:
-        pool.shutdown(cancel_futures=True)  # when one has failed, the others are in vain
+        pool.shutdown(cancel_futures=True)
 
 
 def _leave_with_parent() -> None:

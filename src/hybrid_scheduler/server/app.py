@@ -18,6 +18,7 @@ from hybrid_scheduler.server.errors import error_response, install_error_handler
 from hybrid_scheduler.server.experiment_jobs import ExperimentJobs
 from hybrid_scheduler.server.feed import Feed
 from hybrid_scheduler.server.gate import Gate
+from hybrid_scheduler.server.health_watch import HealthWatch
 from hybrid_scheduler.server.limits import RateLimits
 from hybrid_scheduler.server.metrics import Metrics
 from hybrid_scheduler.server.openapi import DESCRIPTION, describe
@@ -56,7 +57,8 @@ def create_app(settings: ServiceSettings, engine: EnginePort, door: StoreDoor) -
     feed, limits, metrics = Feed(settings.max_clients), RateLimits(settings, link), Metrics()
     sharing = Sharing(engine, feed, link)
     jobs = ExperimentJobs(settings, door)
-    services = Services(settings, engine, door, link, Cache(link), limits, feed, sharing, jobs)
+    watch = HealthWatch(settings, engine, door, link, sharing)
+    services = Services(settings, engine, door, link, Cache(link), limits, feed, sharing, jobs, watch)
     app = FastAPI(
         title="Hybrid ML Scheduler",
         version=__version__,
@@ -75,7 +77,7 @@ def create_app(settings: ServiceSettings, engine: EnginePort, door: StoreDoor) -
         redirect_slashes=False,
     )
     app.state.services, app.state.metrics = services, metrics
-    metrics.watch(services.status, lambda: _answering(services))
+    metrics.watch(services.status, watch.answering, lambda: engine.restarts)
     install_error_handlers(app)
     app.add_exception_handler(HTTPException, pages.not_routed)
     app.add_exception_handler(Exception, _unexpected)
@@ -91,7 +93,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """What was opened first is closed last: the engine still needs the store to put away what it has accepted."""
     services: Services = app.state.services
     async with AsyncExitStack() as opened:
-        for each in (services.door, services.link, services.engine, services.sharing, services.experiments):
+        parts = (services.door, services.link, services.engine, services.sharing, services.experiments, services.watch)
+        for each in parts:
             if each is not None:
                 await each.open()
                 opened.push_async_callback(each.close)
@@ -120,12 +123,3 @@ def _cors(settings: ServiceSettings) -> list[Middleware]:
             expose_headers=[HEADER, "Retry-After"],
         )
     ]
-
-
-def _answering(services: Services) -> dict[str, bool]:
-    """Dependencies as far as they are known without asking."""
-    return {
-        "store": bool(services.engine.status()["store"]["available"]),
-        "cache": services.link is None or services.link.up,
-        "engine": services.engine.health()["status"] == "up",
-    }

@@ -36,6 +36,7 @@ def result_document(row: ResultRow) -> dict[str, Any]:
             for each in row.parts
             if not each.lost
         ],
+        "reason": row.reason,
     }
 
 

@@ -29,6 +29,9 @@ class EnginePort(Protocol):
     `submit(size, compute_intensity, memory_required, dependencies)` → TaskAccepted; `clear` → Cleared.
     """
 
+    restarts: int
+    """How often the engine ended by itself and was started again."""
+
     async def open(self) -> None:
         """Begin; returns at once, the engine comes up in the background."""
 

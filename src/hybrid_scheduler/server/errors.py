@@ -10,39 +10,48 @@ from typing import Any
 import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
 from hybrid_scheduler.server.engine_port import EngineError
 from hybrid_scheduler.server.schemas import ErrorAnswer
-from hybrid_scheduler.store.errors import StoreUnavailableError
+from hybrid_scheduler.store.errors import StoreError
 
 _LOG = logging.getLogger(__name__)
 
 CODES = {
+    400: "bad_request",
     401: "unauthorized",
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    408: "request_timeout",
     409: "conflict",
     413: "body_too_large",
+    415: "unsupported_media_type",
+    421: "host_not_allowed",
     422: "invalid_input",
     429: "too_many_requests",
+    431: "headers_too_large",
     500: "internal_error",
     503: "unavailable",
 }
 """The word for programs that each status has when nothing more exact is known."""
 
-_MEANINGS = {
+MEANINGS = {
     401: "The call changes something and carries no valid token.",
     403: "The call comes from a web page of another site.",
     404: "There is no such thing.",
     409: "The state of the service does not allow it, or another process owns the engine (`not_owner`).",
     413: "The body is larger than MAX_BODY_BYTES.",
+    415: "The body is not said to be JSON (`Content-Type: application/json`).",
+    421: "The service is called under a name that is none of its own; ALLOWED_HOSTS names more.",
     422: "The input breaks a rule; `details` says which.",
     429: "Too many calls; `Retry-After` says how many seconds to wait.",
     503: "The store or the engine does not answer just now; try again.",
 }
+"""What each status means, for the description of the API."""
 MOST_DETAILS = 20
 """An answer lists no more wrong fields than this."""
 
@@ -72,7 +81,7 @@ def error_response(
 
 def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route that can answer with these errors."""
-    return {status: {"model": ErrorAnswer, "description": _MEANINGS[status]} for status in sorted(statuses)}
+    return {status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in sorted(statuses)}
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -80,7 +89,7 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(ApiError, _api_error)
     app.add_exception_handler(EngineError, _engine_error)
     app.add_exception_handler(InvalidInputError, _invalid_input)
-    app.add_exception_handler(StoreUnavailableError, _store_unavailable)
+    app.add_exception_handler(StoreError, _store_failed)
     app.add_exception_handler(RequestValidationError, _invalid_request)
 
 
@@ -98,19 +107,32 @@ async def _invalid_input(request: Request, error: Exception) -> Response:
     return error_response(422, str(error))
 
 
-async def _store_unavailable(request: Request, error: Exception) -> Response:
-    # Where the store is, is nothing a caller needs to know: the reason goes to the log.
-    _LOG.warning("the store does not answer: %s", error)
-    message = "the store does not answer; try again in a moment"
+async def _store_failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StoreError)
+    # Where the store is, is nothing a caller needs to know: the whole message goes to the log.
+    _LOG.warning("%s", error)
+    message = f"{error.summary}; /api/health says when it is well again"
     return error_response(503, message, code="store_unavailable", headers={"Retry-After": "2"})
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    if has_body(request.headers) and not _is_json(request.headers.get("content-type", "")):
+        return error_response(415, "the body must be JSON, and say so: Content-Type: application/json")
     found = error.errors()
     details = [_explained(each) for each in found[:MOST_DETAILS]]
     more = f" ({len(found) - 1} more in details)" if len(found) > 1 else ""
     return error_response(422, f"{details[0]['field']}: {details[0]['message']}{more}", details=details)
+
+
+def has_body(headers: Headers) -> bool:
+    """Whether a call comes with a body."""
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def _is_json(content_type: str) -> bool:
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
 
 
 def _explained(error: Mapping[str, Any]) -> dict[str, str]:

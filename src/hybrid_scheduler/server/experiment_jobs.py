@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from typing import Any
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.background import log_failure
 from hybrid_scheduler.server.errors import ApiError
+from hybrid_scheduler.server.private_files import UMASK, make_private_folder, private_opener
 from hybrid_scheduler.server.store_door import StoreDoor
 from hybrid_scheduler.store.errors import StoreError
 
@@ -33,6 +36,7 @@ PATIENCE = 5.0
 """Seconds for a cancelled experiment to end by itself."""
 PROGRESS, LOG = ".progress.json", ".experiment.log"
 """In the folder of the job, beside the results."""
+_JOB_FOLDER = re.compile(r".+-[0-9a-f]{12}")
 RUNNING, FINISHED, FAILED, CANCELLED = "running", "finished", "failed", "cancelled"
 _MESSAGES = {RUNNING: "", FINISHED: "all files are written", CANCELLED: "it was cancelled"}
 
@@ -97,6 +101,7 @@ class ExperimentJobs:
             for option, value in (("--seeds", seeds), ("--tasks", tasks)):
                 words += [] if value is None else [option, str(value)]
             try:
+                await asyncio.to_thread(_forget_oldest, folder.parent, self._settings.results_kept - 1)
                 process = await asyncio.to_thread(_launch, words, folder, self._settings.database)
             except OSError as error:
                 _LOG.warning("experiment %s cannot be started: %s", name, error)
@@ -208,9 +213,17 @@ def _progress(folder: Path) -> Any:
     return read_progress(folder / PROGRESS)
 
 
+def _forget_oldest(results: Path, kept: int) -> None:
+    """Remove the folders of all but the newest jobs. Folders without our log were made by somebody else."""
+    ours = [each for each in results.glob("*") if _JOB_FOLDER.fullmatch(each.name) and not each.is_symlink()]
+    logs = [each / LOG for each in ours if (each / LOG).is_file()]
+    for log in sorted(logs, key=lambda log: log.stat().st_mtime, reverse=True)[kept:]:
+        shutil.rmtree(log.parent, ignore_errors=True)
+
+
 def _launch(words: list[str], folder: Path, database: str) -> subprocess.Popen[bytes]:
-    folder.mkdir(parents=True)
-    with (folder / LOG).open("wb") as log:
+    make_private_folder(folder)
+    with open(folder / LOG, "wb", opener=private_opener) as log:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "hybrid_scheduler", "experiment", *words],
             stdin=subprocess.PIPE,  # it ends when we do, however that happens
@@ -218,6 +231,7 @@ def _launch(words: list[str], folder: Path, database: str) -> subprocess.Popen[b
             stderr=log,
             env=os.environ | {"DATABASE_URL": database},
             start_new_session=True,
+            umask=UMASK,
         )
     with contextlib.suppress(ProcessLookupError):
         os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)

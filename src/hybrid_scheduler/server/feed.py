@@ -3,41 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
 from collections import deque
 
 import anyio
 import orjson
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from websockets.frames import Frame, Opcode
 
-_LOG = logging.getLogger(__name__)
-
-SEND_TIMEOUT = 10.0
-"""Seconds a client may leave a message unread before it is disconnected."""
 MOST_WAITING = 64
 """Logs and notifications that wait for a slow client; the oldest go first."""
-ABORT = "hybrid_scheduler.abort"
-"""ASGI extension of our server: cuts the connection without waiting for what is unsent."""
+FRAMES = "hybrid_scheduler.frames"
+"""ASGI extension of our server: sends frames that were encoded once for everybody, at once or not at all."""
+AT_ONCE = 50
+"""Clients that are sent to in one turn of the event loop."""
+
+
+class _Message:
+    """One live message in the forms it is needed in."""
+
+    def __init__(self, message: bytes) -> None:
+        self.text, self.frame = message.decode(), Frame(Opcode.TEXT, message).serialize(mask=False)
+        self.is_update = orjson.loads(message).get("type") == "simulation_update"
 
 
 class _Client:
-    """One connection: the latest update and a few messages wait for it."""
+    """One connection: what it cannot take at once waits for it, the latest update and a few messages."""
 
     def __init__(self, socket: WebSocket) -> None:
-        self.socket = socket
-        self.wake = asyncio.Event()
+        self._socket = socket
+        self._send_frames = socket.scope.get("extensions", {}).get(FRAMES, {}).get("send")
+        self._busy = asyncio.Event()
         self._update: str | None = None
         self._messages: deque[str] = deque()
         self._skipped = 0
         self._told = False
+
+    def send_now(self, frames: bytes) -> bool:
+        """Send messages without waiting; False when others wait before them or the client is not ready."""
+        return not self._busy.is_set() and self._send_frames is not None and self._send_frames(frames)
+
+    def offer(self, message: _Message) -> int:
+        """Let a message wait; returns how many were dropped for it."""
+        return self.offer_update(message.text) if message.is_update else self.offer_message(message.text)
 
     def offer_update(self, text: str) -> int:
         """Put the newest state in the place of the last; returns how many were dropped for it."""
         dropped = int(self._update is not None)
         self._skipped += dropped
         self._update = text
-        self.wake.set()
+        self._busy.set()
         return dropped
 
     def offer_message(self, text: str) -> int:
@@ -46,22 +60,20 @@ class _Client:
         if dropped:
             self._messages.popleft()
         self._messages.append(text)
-        self.wake.set()
+        self._busy.set()
         return dropped
 
-    async def send_all(self) -> None:
-        """Send what comes, for as long as the client reads.
+    async def send_waiting(self) -> None:
+        """Send what waits, as fast as the client reads. The server cuts clients that have stopped reading.
 
         Raises:
-            TimeoutError: It does not read.
             WebSocketDisconnect: It has left.
         """
         while True:
-            await self.wake.wait()
-            self.wake.clear()
+            await self._busy.wait()
             while (text := self._next()) is not None:
-                async with asyncio.timeout(SEND_TIMEOUT):
-                    await self.socket.send_text(text)
+                await self._socket.send_text(text)
+            self._busy.clear()
 
     def _next(self) -> str | None:
         if self._skipped and not self._told:
@@ -88,6 +100,8 @@ class Feed:
         self._most = most_clients
         self._clients: set[_Client] = set()
         self._last_update: str | None = None
+        self._unsent: list[_Message] = []
+        self._sending = False
 
     @property
     def clients(self) -> int:
@@ -99,15 +113,34 @@ class Feed:
         """Whether nobody else can connect."""
         return len(self._clients) >= self._most
 
-    def publish(self, frame: bytes) -> None:
-        """Hand one encoded live message to everybody. Never waits; runs on the event loop."""
+    def publish(self, message: bytes) -> None:
+        """Hand one encoded live message to everybody, soon. Never waits; runs on the event loop."""
         self.frames += 1
-        text = frame.decode()
-        if orjson.loads(frame).get("type") == "simulation_update":
-            self._last_update = text
-            self.dropped += sum(client.offer_update(text) for client in self._clients)
+        news = _Message(message)
+        if news.is_update:
+            self._last_update = news.text
+        self._unsent.append(news)
+        if not self._sending:
+            self._sending = True
+            asyncio.get_running_loop().call_soon(self._send)
+
+    def _send(self) -> None:
+        """All that came together goes out together."""
+        messages, self._unsent = self._unsent, []
+        self._send_to(list(self._clients), messages, b"".join(each.frame for each in messages))
+
+    def _send_to(self, clients: list[_Client], messages: list[_Message], frames: bytes) -> None:
+        """To some of the clients now, to the others in later turns of the event loop, which has other work as well."""
+        for client in clients[:AT_ONCE]:
+            if not client.send_now(frames):
+                self.dropped += sum(client.offer(each) for each in messages)
+        loop, others = asyncio.get_running_loop(), clients[AT_ONCE:]
+        if others:
+            loop.call_soon(self._send_to, others, messages, frames)
+        elif self._unsent:
+            loop.call_soon(self._send)
         else:
-            self.dropped += sum(client.offer_message(text) for client in self._clients)
+            self._sending = False
 
     async def serve(self, socket: WebSocket) -> None:
         """Look after one accepted connection until it ends. What clients send is read and ignored."""
@@ -115,36 +148,18 @@ class Feed:
         self._clients.add(client)
         if self._last_update is not None:
             client.offer_update(self._last_update)
-        stuck = False
         try:
             async with anyio.create_task_group() as both:
                 both.start_soon(_ignore_messages, socket, both.cancel_scope)
                 try:
-                    await client.send_all()
-                except TimeoutError:
-                    stuck = True
+                    await client.send_waiting()
                 except WebSocketDisconnect:
-                    pass
-                both.cancel_scope.cancel()
+                    both.cancel_scope.cancel()
         finally:
             self._clients.discard(client)
-        if stuck:
-            _LOG.info("a client of the live feed has read nothing for %g s and is disconnected", SEND_TIMEOUT)
-            await _cut_off(socket)
 
 
 async def _ignore_messages(socket: WebSocket, scope: anyio.CancelScope) -> None:
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
     scope.cancel()
-
-
-async def _cut_off(socket: WebSocket) -> None:
-    abort = socket.scope.get("extensions", {}).get(ABORT)
-    if abort is not None:
-        abort["call"]()
-        return
-    # Another server than ours: an orderly goodbye, for which the client may not be there either.
-    with contextlib.suppress(TimeoutError, WebSocketDisconnect):
-        async with asyncio.timeout(1.0):
-            await socket.close(1013, "client too slow")

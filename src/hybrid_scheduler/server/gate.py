@@ -1,4 +1,4 @@
-"""What every HTTP call passes before a route sees it: rate limit, origin, token, size of the body."""
+"""What every call passes before a route sees it: host, rate limit, origin, token, size of the body."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hybrid_scheduler.config.service import ServiceSettings
-from hybrid_scheduler.server.errors import ApiError, error_response
+from hybrid_scheduler.server.errors import ApiError, error_response, has_body
+from hybrid_scheduler.server.hosts import AllowedHosts
 from hybrid_scheduler.server.limits import RateLimits
 from hybrid_scheduler.server.security import READING, check_origin, check_token
 
@@ -16,32 +17,39 @@ UNLIMITED = ("/assets/", "/api/health")
 
 
 class Gate:
-    """ASGI middleware. Whatever is not plainly reading counts as changing something, so new routes are safe too."""
+    """ASGI middleware. Whatever is not plainly reading counts as changing something, so new routes are safe too.
+
+    Of a WebSocket only the host is checked here; its route does the rest.
+    """
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, limits: RateLimits) -> None:
         self._app, self._settings, self._limits = app, settings, limits
+        self._hosts = AllowedHosts(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or answer with 401, 403, 413 or 429."""
-        if scope["type"] != "http":
+        """Pass on, or answer with 401, 403, 413, 421 or 429."""
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        connection = HTTPConnection(scope)
-        changes = scope["method"] not in READING
+        connection, is_http = HTTPConnection(scope), scope["type"] == "http"
         try:
-            if not scope["path"].startswith(UNLIMITED):
-                await self._limits.check(connection, changes=changes)
-            if changes:
-                check_origin(connection, self._settings)
-                check_token(connection.headers, self._settings)
-            self._check_length(connection)
+            self._hosts.check(connection.headers)
+            if is_http:
+                await self._check(connection, scope)
         except ApiError as error:
             answer = error_response(error.status, str(error), code=error.code, headers=error.headers)
             await answer(scope, receive, send)
             return
-        await self._app(scope, self._counted(receive), send)
+        counted = self._counted(receive, complete=not has_body(connection.headers)) if is_http else receive
+        await self._app(scope, counted, send)
 
-    def _check_length(self, connection: HTTPConnection) -> None:
+    async def _check(self, connection: HTTPConnection, scope: Scope) -> None:
+        changes = scope["method"] not in READING
+        if not scope["path"].startswith(UNLIMITED):
+            await self._limits.check(connection, changes=changes)
+        if changes:
+            check_origin(connection, self._settings)
+            check_token(connection.headers, self._settings)
         length = connection.headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 18 or int(length) > self._settings.max_body_bytes:
             raise ApiError(413, self._too_large())
@@ -49,17 +57,20 @@ class Gate:
     def _too_large(self) -> str:
         return f"the body is larger than {self._settings.max_body_bytes} bytes"
 
-    def _counted(self, receive: Receive) -> Receive:
+    def _counted(self, receive: Receive, *, complete: bool) -> Receive:
         """A body that does not say its length is counted while it comes in."""
         received = 0
 
         async def counted() -> Message:
-            nonlocal received
+            nonlocal received, complete
             message = await receive()
             received += len(message.get("body", b""))
+            # FastAPI passes this one exception on from where it reads the body.
             if received > self._settings.max_body_bytes:
-                # FastAPI passes this one exception on from where it reads the body.
                 raise HTTPException(413, self._too_large())
+            if message["type"] == "http.disconnect" and not complete:
+                raise HTTPException(408, "the body did not arrive")  # nobody reads this but the log
+            complete = complete or not message.get("more_body", False)
             return message
 
         return counted

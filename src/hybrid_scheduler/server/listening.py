@@ -7,9 +7,8 @@ import socket
 
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.server.security import is_loopback
+from hybrid_scheduler.server.hosts import is_loopback
 
-BACKLOG = 2048
 NEARBY = 20
 """Ports after the wanted one that are tried before any free port is offered."""
 
@@ -30,14 +29,14 @@ def check_exposure(host: str, settings: ServiceSettings) -> str:
     return f"listening on {host} without API_TOKEN: everybody who reaches this machine can control the service"
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, backlog: int = 128) -> socket.socket:
     """A socket that listens; nobody else's is touched.
 
     Raises:
         InvalidInputError: It cannot be had; for a port in use the message offers a free one.
     """
     try:
-        return _bound(host, port)
+        return _bound(host, port, backlog)
     except socket.gaierror as error:
         raise InvalidInputError(f"--host {host!r} is no address of this machine: {error.strerror}") from error
     except PermissionError as error:
@@ -57,13 +56,13 @@ def web_address(host: str, listening: socket.socket) -> str:
     return f"http://{shown}:{port}"
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bound(host: str, port: int, backlog: int = 1) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-        made.listen(BACKLOG)
+        made.listen(backlog)
     except OSError:
         made.close()
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -27,13 +27,37 @@ class Metrics:
             registry=self._registry,
         )
 
+        self._refused = Counter(
+            "hms_connections_refused",
+            "Connections refused or cut before the application was asked, by reason.",
+            ("reason",),
+            registry=self._registry,
+        )
+        self._connections: Callable[[], int] = lambda: 0
+        Gauge("hms_connections", "Connections of all kinds.", registry=self._registry).set_function(
+            lambda: float(self._connections())
+        )
+
+    def count_refusal(self, reason: str) -> None:
+        """Count one connection that was refused or cut."""
+        self._refused.labels(reason).inc()
+
+    def watch_connections(self, connections: Callable[[], int]) -> None:
+        """Add how many are connected, read anew each time."""
+        self._connections = connections
+
     def observe_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one call. Any method beyond the usual counts as `other`, so that callers cannot make up series."""
         self._requests.labels(method if method in METHODS else "other", route, str(status)).observe(seconds)
 
-    def watch(self, status: Callable[[], dict[str, Any]], health: Callable[[], dict[str, bool]]) -> None:
+    def watch(
+        self,
+        status: Callable[[], dict[str, Any]],
+        health: Callable[[], dict[str, bool]],
+        restarts: Callable[[], int],
+    ) -> None:
         """Add the figures of the live race, read anew each time they are asked for."""
-        self._registry.register(_RaceCollector(status, health))
+        self._registry.register(_RaceCollector(status, health, restarts))
 
     def text(self) -> bytes:
         """Everything in Prometheus' text format."""
@@ -41,8 +65,13 @@ class Metrics:
 
 
 class _RaceCollector(Collector):
-    def __init__(self, status: Callable[[], dict[str, Any]], health: Callable[[], dict[str, bool]]) -> None:
-        self._status, self._health = status, health
+    def __init__(
+        self,
+        status: Callable[[], dict[str, Any]],
+        health: Callable[[], dict[str, bool]],
+        restarts: Callable[[], int],
+    ) -> None:
+        self._status, self._health, self._restarts = status, health, restarts
 
     def describe(self) -> list[Metric]:
         return []  # Registering must not ask an engine that is not open yet.
@@ -56,6 +85,9 @@ class _RaceCollector(Collector):
         for name, answers in self._health().items():
             up.add_metric((name,), float(answers))
         yield up
+        yield CounterMetricFamily(
+            "hms_engine_restarts", "How often the engine died and was started again.", value=float(self._restarts())
+        )
 
 
 def _race(status: dict[str, Any]) -> Iterator[Metric]:
@@ -87,6 +119,8 @@ def _schedulers(racers: list[dict[str, Any]]) -> Iterator[Metric]:
     decisions = GaugeMetricFamily("hms_scheduler_decisions", "Decisions made in this run.", labels=("scheduler",))
     depth = GaugeMetricFamily("hms_scheduler_unfinished", "Tasks not finished.", labels=("scheduler",))
     overloaded = GaugeMetricFamily("hms_scheduler_overloaded", "Whether its backlog grows.", labels=("scheduler",))
+    out = GaugeMetricFamily("hms_scheduler_out", "Whether it was taken out of the race.", labels=("scheduler",))
+    given_up = GaugeMetricFamily("hms_scheduler_given_up", "Tasks it gave up, far behind.", labels=("scheduler",))
     for racer in racers:
         name = (racer["name"],)
         done.add_metric(name, float(racer["tasks"]))
@@ -94,7 +128,9 @@ def _schedulers(racers: list[dict[str, Any]]) -> Iterator[Metric]:
             decisions.add_metric(name, float(racer["decisions"]))
         depth.add_metric(name, float(racer["unfinished"]))
         overloaded.add_metric(name, float(racer["overloaded"]))
-    yield from (done, decisions, depth, overloaded)
+        out.add_metric(name, float(racer["state"] == "out"))
+        given_up.add_metric(name, float(racer["given_up"]))
+    yield from (done, decisions, depth, overloaded, out, given_up)
 
 
 def _models(models: list[dict[str, Any]]) -> Iterator[Metric]:

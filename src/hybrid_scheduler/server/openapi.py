@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from hybrid_scheduler.server.errors import MEANINGS
 from hybrid_scheduler.server.schemas import LogLine, Notification, SimulationUpdate
 
 LIVE_MESSAGES = (SimulationUpdate, Notification, LogLine)
@@ -30,10 +31,20 @@ def describe(app: FastAPI, *, token_needed: bool) -> dict[str, Any]:
         components["schemas"] = {**live["$defs"], **components.get("schemas", {})}
         for name in ("HTTPValidationError", "ValidationError"):
             components["schemas"].pop(name, None)  # FastAPI's own shape, which is never sent
+        _declare_common_errors(document)
         if token_needed:
             _declare_token(document, components)
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _declare_common_errors(document: dict[str, Any]) -> None:
+    """What may happen to any call, and to any with a body, before a route sees it."""
+    reference = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}}
+    for path in document["paths"].values():
+        for operation in path.values():
+            for status in (421, *((415,) if "requestBody" in operation else ())):
+                operation["responses"][str(status)] = {"description": MEANINGS[status], "content": reference}
 
 
 def _declare_token(document: dict[str, Any], components: dict[str, Any]) -> None:

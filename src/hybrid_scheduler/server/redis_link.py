@@ -11,6 +11,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.server.background import end_tasks, log_failure
 
 _LOG = logging.getLogger(__name__)
@@ -27,13 +28,13 @@ class RedisLink:
 
     Users ask `up` before they use `client`, and report to `lost` what they run into. While Redis is away a
     background task goes on asking for it.
+
+    Raises:
+        InvalidInputError: The URL is none of Redis.
     """
 
     def __init__(self, url: str) -> None:
-        self.url = url
-        self.client: redis.asyncio.Redis = redis.asyncio.Redis.from_url(
-            url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT, retry=Retry(NoBackoff(), 0)
-        )
+        self.client = _client(url)
         self.up = False
         self.message = "not asked yet"
         self._watcher: asyncio.Task[None] | None = None
@@ -73,3 +74,15 @@ class RedisLink:
         if not self.up:
             _LOG.info("Redis answers")
         self.up, self.message = True, ""
+
+
+def _client(url: str) -> redis.asyncio.Redis:
+    try:
+        return redis.asyncio.Redis.from_url(
+            url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT, retry=Retry(NoBackoff(), 0)
+        )
+    except ValueError as error:
+        # Neither the URL nor the library's message is repeated: they may hold a password.
+        raise InvalidInputError(
+            "environment variable REDIS_URL: it must be like redis://:PASSWORD@HOST:6379/0, rediss://… or unix://PATH"
+        ) from error

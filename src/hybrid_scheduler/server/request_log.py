@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -10,6 +11,7 @@ import uuid
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hybrid_scheduler.server.errors import error_response
 from hybrid_scheduler.server.logs import request_id
 from hybrid_scheduler.server.metrics import Metrics
 
@@ -36,12 +38,12 @@ class RequestLog:
         number = given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
         reset = request_id.set(number)
         scope.setdefault("state", {})["request_id"] = number
-        status, start = 500, time.perf_counter()
+        status, start, started = 500, time.perf_counter(), False
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started
             if message["type"] in ("http.response.start", "websocket.http.response.start"):
-                status = message["status"]
+                status, started = message["status"], True
                 MutableHeaders(scope=message)[HEADER] = number
             elif message["type"] == "websocket.accept":
                 status = 101
@@ -49,6 +51,10 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, send_with_id)
+        except asyncio.CancelledError:
+            # Only the server cancels calls, those that are not done when it has waited long enough for its end.
+            if scope["type"] == "http" and not started:
+                await error_response(503, "the service has ended", code="ending")(scope, receive, send_with_id)
         finally:
             self._record(scope, status, time.perf_counter() - start)
             request_id.reset(reset)

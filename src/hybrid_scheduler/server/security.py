@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -94,8 +93,8 @@ def check_token(headers: Headers, settings: ServiceSettings, query_token: str | 
 def check_origin(connection: HTTPConnection, settings: ServiceSettings) -> None:
     """Keep pages of other sites from acting through a visitor's browser.
 
-    A call without `Origin` does not come from a page. Without a token, on a connection over loopback, the page's own
-    host must be loopback too: otherwise a foreign name that resolves to 127.0.0.1 would count as the same host.
+    A call without `Origin` does not come from a page. That the service's own host is one of its names was seen to
+    before (`AllowedHosts`): otherwise a foreign name that resolves to this machine would count as the same host.
 
     Raises:
         ApiError: 403.
@@ -105,19 +104,12 @@ def check_origin(connection: HTTPConnection, settings: ServiceSettings) -> None:
         return
     host, own_host = _network_location(origin), connection.headers.get("host", "").lower()
     if host and host == _without_default_port(own_host, origin):
-        server = connection.scope.get("server") or ("", None)
-        if settings.api_token is not None or not _is_loopback(server[0]) or _is_loopback(_host_name(host)):
-            return
+        return
     raise ApiError(
         403,
         "this page belongs to another site; the operator can allow it with ALLOWED_ORIGINS",
         code="origin_not_allowed",
     )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    return _is_loopback(host)
 
 
 def _network_location(origin: str) -> str:
@@ -129,17 +121,3 @@ def _network_location(origin: str) -> str:
 
 def _without_default_port(host: str, origin: str) -> str:
     return host.removesuffix(":443" if origin.lower().startswith("https:") else ":80")
-
-
-def _host_name(host: str) -> str:
-    return host[1 : host.find("]")] if host.startswith("[") else host.partition(":")[0]
-
-
-def _is_loopback(host: str) -> bool:
-    name = host.lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False

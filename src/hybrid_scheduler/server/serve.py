@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import logging
-import os
 import socket
+import sys
 from collections.abc import Callable
 
 import uvicorn
 from fastapi import FastAPI
 
 from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.server.accepting import Acceptor
 from hybrid_scheduler.server.app import create_app
+from hybrid_scheduler.server.connections import Connections, Refusals, ServerConfig
 from hybrid_scheduler.server.engine_port import EnginePort
+from hybrid_scheduler.server.file_limits import Room, raise_file_limit, room_for
+from hybrid_scheduler.server.forwarded import Forwarded
+from hybrid_scheduler.server.http_protocol import IDLE_SECONDS, BoundedHttp
 from hybrid_scheduler.server.listening import check_exposure, listen, web_address
 from hybrid_scheduler.server.logs import configure_logging
 from hybrid_scheduler.server.store_door import StoreDoor
-from hybrid_scheduler.server.websocket_protocol import FeedProtocol
+from hybrid_scheduler.server.turns import Turns
+from hybrid_scheduler.server.websocket_protocol import PING_SECONDS, PONG_SECONDS, FeedProtocol
 from hybrid_scheduler.store import open_store
 
 _LOG = logging.getLogger(__name__)
 
-PING_SECONDS = 20.0
-"""Between two pings of a WebSocket client, and for its answer."""
 MOST_INCOMING = 16 * 1024
 """Bytes of a message from a WebSocket client; a longer one ends the connection."""
 GOODBYE_SECONDS = 10
@@ -47,54 +52,93 @@ def serve(
         InvalidInputError: The address cannot be had, or must not be used without a token.
         StoreError: The store's schema does not fit; the message says the command that helps.
     """
-    warning = check_exposure(host, settings)
-    with listen(host, port) as listening:
-        configure_logging(settings)
-        if warning:
-            _LOG.warning(warning)
+    room = room_for(settings, raise_file_limit())
+    warnings = (check_exposure(host, settings), room.warning)
+    with listen(host, port, room.backlog) as listening:
+        # Whoever tells it to listen under a name may call it by that name.
+        named = settings.model_copy(update={"allowed_hosts": (*settings.allowed_hosts, host)})
         door = StoreDoor(functools.partial(open_store, settings.database))
-        config = server_config(create_app(settings, engine, door))
+        config = server_config(create_app(named, engine, door), settings, room)
+        configure_logging(settings)
+        for warning in filter(None, warnings):
+            _LOG.warning(warning)
         server = AnnouncingServer(config, functools.partial(announce, web_address(host, listening)))
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
             runner.run(_run(server, door, listening))
 
 
-def server_config(app: FastAPI) -> uvicorn.Config:
+def server_config(app: FastAPI, settings: ServiceSettings, room: Room) -> ServerConfig:
     """How our server is set up, in production and in tests alike."""
-    proxies = os.environ.get("FORWARDED_ALLOW_IPS")
-    return uvicorn.Config(
-        app,
+    outermost, metrics = Forwarded(app), app.state.metrics
+    config = ServerConfig(
+        outermost,
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
-        # A client that could name its own address would have as many rate limits as it likes.
-        proxy_headers=proxies is not None,
-        forwarded_allow_ips=proxies,
+        proxy_headers=False,  # `Forwarded` sees to them
+        backlog=room.backlog,
         timeout_graceful_shutdown=GOODBYE_SECONDS,
+        timeout_keep_alive=round(IDLE_SECONDS),
+        http=BoundedHttp,
         ws=FeedProtocol,
         ws_ping_interval=PING_SECONDS,
-        ws_ping_timeout=PING_SECONDS,
+        ws_ping_timeout=PONG_SECONDS,
         ws_max_size=MOST_INCOMING,
         # Compressing every frame for every client costs more than loopback or a local network gains.
         ws_per_message_deflate=False,
     )
+    refusals = Refusals(metrics.count_refusal)
+    config.connections = Connections(
+        room.connections, room.backlog, settings.max_connections_per_address, outermost.is_proxy, refusals
+    )
+    config.turns = Turns()
+    metrics.watch_connections(config.connections.__len__)
+    return config
 
 
 class AnnouncingServer(uvicorn.Server):
-    """Says when it can be reached."""
+    """Says when it can be reached, takes connections in, and looks after them once a second."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(self, config: ServerConfig, announce: Callable[[], None]) -> None:
         super().__init__(config)
-        self._announce = announce
+        self._connections, self._turns, self._announce = config.connections, config.turns, announce
+        self._acceptors: list[Acceptor] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then say so."""
-        await super().startup(sockets)
+        ours = [] if sys.platform == "win32" else sockets or []
+        await super().startup([each for each in sockets or [] if each not in ours])
+        for each in ours:
+            acceptor = Acceptor(each, self._protocol, self._turns, self.config.backlog, self._connections.refusals)
+            acceptor.start()
+            self._acceptors.append(acceptor)
         self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop to take connections in, then end; who has not read what was sent by then does not get it."""
+        for acceptor in self._acceptors:
+            acceptor.stop()
+        await super().shutdown(sockets)
+        for connection in self.server_state.connections:
+            connection.transport.abort()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second."""
+        self._connections.make_room()
+        if counter % 10 == 0:
+            self._connections.sweep(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    def _protocol(self) -> BoundedHttp:
+        return BoundedHttp(self.config, self.server_state, self.lifespan.state)
 
 
 async def _run(server: uvicorn.Server, door: StoreDoor, listening: socket.socket) -> None:
     # Opened here first: an error would otherwise be a traceback of the server's start.
     await door.open()
+    # What is loaded by now stays. Looking through it for garbage would hold everybody up for a fifth of a second, each
+    # time that many connections come at once.
+    gc.collect()
+    gc.freeze()
     await server.serve([listening])

@@ -13,6 +13,7 @@ from hybrid_scheduler.server.cache import Cache
 from hybrid_scheduler.server.engine_port import EnginePort
 from hybrid_scheduler.server.experiment_jobs import ExperimentJobs
 from hybrid_scheduler.server.feed import Feed
+from hybrid_scheduler.server.health_watch import HealthWatch
 from hybrid_scheduler.server.limits import RateLimits
 from hybrid_scheduler.server.redis_link import RedisLink
 from hybrid_scheduler.server.sharing import Sharing
@@ -33,6 +34,7 @@ class Services:
         feed: The WebSocket clients of this process.
         sharing: Commands and live messages, wherever the engine runs.
         experiments: Those that this process started.
+        watch: Knows how the others are.
     """
 
     settings: ServiceSettings
@@ -44,6 +46,7 @@ class Services:
     feed: Feed
     sharing: Sharing
     experiments: ExperimentJobs
+    watch: HealthWatch
 
     def status(self) -> dict[str, Any]:
         """The whole `Status`."""

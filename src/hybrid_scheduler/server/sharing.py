@@ -68,10 +68,14 @@ class Sharing:
     def status(self) -> dict[str, Any]:
         """The `Status` without what belongs to this process: the owner's where this process follows and knows it."""
         own = self._engine.status()
-        told, known = self._owner_status
-        if own["state"] == "following" and time.monotonic() - told < STATUS_KEPT:
-            return {**known, "owner": False}
+        if own["state"] == "following" and self.owner_is_known:
+            return {**self._owner_status[1], "owner": False}
         return own
+
+    @property
+    def owner_is_known(self) -> bool:
+        """Whether another process has said lately that it owns the engine."""
+        return time.monotonic() - self._owner_status[0] < STATUS_KEPT
 
     async def command(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Have one command carried out, here or by the process that owns the engine.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
-import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -18,9 +16,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
-PING_TIMEOUT = 2.0
-ANSWER_KEPT = 1.0
-"""Seconds for which the answer to 'is the store there?' is taken for granted."""
 
 
 class StoreDoor:
@@ -35,8 +30,6 @@ class StoreDoor:
         self._store: Store | None = None
         self._opener: asyncio.Task[None] | None = None
         self._problem = "the store is not open yet"
-        self._asked, self._answer = -math.inf, ""
-        self._asking = asyncio.Lock()
 
     @property
     def store(self) -> Store:
@@ -67,26 +60,6 @@ class StoreDoor:
         if self._store is not None:
             await self._store.close()
             self._store = None
-
-    async def problem(self) -> str:
-        """Why the store cannot be used just now; empty when it answers. Asks at most once a second."""
-        async with self._asking:
-            if time.monotonic() - self._asked >= ANSWER_KEPT:
-                self._answer = await self._ask()
-                self._asked = time.monotonic()
-            return self._answer
-
-    async def _ask(self) -> str:
-        try:
-            async with asyncio.timeout(PING_TIMEOUT):
-                await self.store.ping()
-        except StoreUnavailableError as error:
-            _LOG.warning("the store does not answer: %s", error)
-        except TimeoutError:
-            _LOG.warning("the store does not answer within %g s", PING_TIMEOUT)
-        else:
-            return ""
-        return "the store does not answer"
 
     async def _try(self) -> bool:
         try:
