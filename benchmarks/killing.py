@@ -1,10 +1,12 @@
 """What the service survives: `kill -9` twenty times in a row on each database, and PostgreSQL stopped for a while.
 
-    python benchmarks/killing.py [--kills 20] [--outage 30] [--only sqlite|postgresql|outage]
+    python benchmarks/killing.py [--kills 20] [--outage 30] [--only sqlite|postgresql|outage|random]
+    python benchmarks/killing.py --only random --random 1000 --folder DIR      # goes on where it was interrupted
 
 In the middle of a flat-out run with tasks being submitted, in turn the server and its engine are killed. Every restart
 must come up by itself; in the end no task may have fewer results than schedulers, none may be there twice, ids must go
-on, and every task that was accepted must be in the history. What fails is an AssertionError.
+on, and every task that was accepted must be in the history. Then both are killed at random moments, whatever they do.
+What fails is an AssertionError.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from store import postgresql, sqlite
 sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / part) for part in (".", "server/live")]
 from killing_rounds import Submitter, check_history, survive  # noqa: E402  (the same as in the tests)
 from live_service import LiveService, until  # noqa: E402
+from random_kills import kill_at_random  # noqa: E402
 from stoppable_postgres import StoppablePostgres  # noqa: E402
 
 
@@ -86,7 +89,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--outage", type=float, default=30.0)
-    parser.add_argument("--only", choices=["sqlite", "postgresql", "outage"])
+    parser.add_argument("--random", type=int, default=50, help="kills at random moments")
+    parser.add_argument("--folder", type=Path, help="where those are kept, to go on with another time")
+    parser.add_argument("--only", choices=["sqlite", "postgresql", "outage", "random"])
     asked = parser.parse_args()
     for name, started in (("SQLite", sqlite), ("PostgreSQL", postgresql)):
         if asked.only in (None, name.lower()):
@@ -94,6 +99,11 @@ def main() -> None:
                 kill_often(name, url, asked.kills)
     if asked.only in (None, "outage"):
         outage(asked.outage)
+    if asked.only in (None, "random"):
+        with tempfile.TemporaryDirectory(prefix="hms-") as own:
+            folder = asked.folder or Path(own)
+            folder.mkdir(parents=True, exist_ok=True)
+            print(kill_at_random(folder, asked.random), flush=True)
 
 
 if __name__ == "__main__":
