@@ -9,7 +9,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from http.client import HTTPResponse
+from http.client import HTTPResponse, parse_headers
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +128,10 @@ def test_trailers_are_no_headers(server: RealServer) -> None:
 
 
 def test_pipelining_is_answered_in_order_and_bounded(server: RealServer) -> None:
-    with _connect(server, STATUS * 5) as connection:
-        assert [_answer(connection)[0] for _ in range(5)] == [200] * 5
+    with _connect(server, STATUS * 5) as connection, connection.makefile("rb") as answers:
+        for _ in range(5):  # from one buffer: several answers may come in one piece
+            assert answers.readline().startswith(b"HTTP/1.1 200")
+            answers.read(int(parse_headers(answers)["Content-Length"]))
     with _connect(server, STATUS * 5000) as connection, suppress(ConnectionResetError):
         while connection.recv(1 << 16):
             pass
