@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from hybrid_scheduler.model import ClusterView, Decision, Outcome, Task, TaskBat
 from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device, Disturbance
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.testing import CheckedRace
 
@@ -28,7 +30,7 @@ def half(gpu: int = GPU) -> Decision:
 class Scripted(Scheduler):
     """Each task has a list of decisions: the first time, the second time, ..."""
 
-    def __init__(self, script: dict[int, Sequence[Decision]]) -> None:
+    def __init__(self, script: Mapping[int, Sequence[Decision]]) -> None:
         self.script = {task_id: list(decisions) for task_id, decisions in script.items()}
         self.asked: list[tuple[Task, ClusterView]] = []
 
@@ -48,16 +50,16 @@ def race(
     tasks: Sequence[Task],
     disturbances: Sequence[tuple[float, str, float]] = (),
     devices: tuple[Device, ...] = DEVICES,
-    seconds: dict[int, tuple[float, ...]] | None = None,
+    seconds: Mapping[int, tuple[float, ...]] | None = None,
     isolated: bool = False,
-    **physics: object,
+    **physics: Any,
 ) -> CheckedRace:
     """A race without penalty; `seconds` gives other times than the usual ones to some tasks."""
     cluster = ClusterSpec(devices, tuple(Disturbance(*d) for d in disturbances))
     table = np.array([(seconds or {}).get(t.task_id, SECONDS[: len(devices)]) for t in tasks])
     cost = TableCost(table, tuple(t.task_id for t in tasks), cluster.names)
     settings = {"coexecution_penalty": 0.0, **physics}
-    return CheckedRace(TaskBatch.from_tasks(tasks), cluster, Physics(cost, **settings), isolated=isolated)
+    return CheckedRace(TaskBatch.from_tasks(tasks), World(cluster, Physics(cost, **settings)), isolated=isolated)
 
 
 def played(race_: CheckedRace, scheduler: Scheduler) -> dict[int, Outcome]:

@@ -14,6 +14,7 @@ from scripted import CPU, GPU, OTHER, Scripted, half, played, race, task, whole
 from hybrid_scheduler.model import ClusterView, Decision, Outcome, Part, Task
 from hybrid_scheduler.model.view import BACKLOG, MEMORY_POLICY, PENALTY, QUEUED, SINCE, SPLIT
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.testing import SITUATIONS, CheckedRace, Witness
@@ -91,7 +92,7 @@ def test_public_facts() -> None:
 
 
 def seen_times(name: str) -> tuple[list[tuple[Task, ClusterView]], CheckedRace]:
-    race_ = CheckedRace(WorkloadGenerator(5).generate("mixed", 50, 8.0), physics=Physics(noise=0.5), seed=9)
+    race_ = CheckedRace(WorkloadGenerator(5).generate("mixed", 50, 8.0), World(physics=Physics(noise=0.5)), seed=9)
     witness = Witness.of(create_scheduler(name))
     race_.run(witness, compiled=False)
     return witness.asked, race_
@@ -180,7 +181,7 @@ class Diary(Scheduler):
         up = view.cpus() + view.gpus()
         return Decision.whole(up[(7 * task.task_id + self.seed) % len(up)], 1.0)
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         self.heard.append(outcome)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scripted import CPU, GPU, OTHER, Scripted, half, played, race, spans, task, whole
 
-from hybrid_scheduler.model import Outcome
+from hybrid_scheduler.model import Decision, Outcome, Task
 from hybrid_scheduler.schedulers.registry import create_scheduler
 
 
@@ -20,7 +20,7 @@ def test_slow_down_in_the_middle_of_a_part() -> None:
 
 def test_speed_up_shortens_the_queue() -> None:
     out = played(race([task(0), task(1)], [(2.0, "cpu_0", 3.0)]), Scripted({0: [whole(CPU)], 1: [whole(CPU)]}))
-    assert (out[0].finish_time, out[1].finish_time) == (4.0, pytest.approx(4.0 + 8.0 / 3.0))
+    assert (out[0].finish_time, out[1].finish_time) == pytest.approx((4.0, 4.0 + 8.0 / 3.0))
 
 
 def test_only_the_device_itself_changes() -> None:
@@ -168,7 +168,7 @@ class Watcher(Scripted):
         super().__init__(script)
         self.seen: list[tuple[int, float, int]] = []
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         self.seen.append((outcome.task_id, outcome.finish_time, len(self.asked)))
 
 

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_scheduler.cluster.simulation import Simulation
-from hybrid_scheduler.cluster.state import DECIDE, DONE, DRAINED, OUTCOMES, WAITING
-from hybrid_scheduler.engine.contestant import compiled_policy, simulation_for
+from hybrid_scheduler.cluster.node import SimulatedNode
+from hybrid_scheduler.cluster.state import DONE
+from hybrid_scheduler.engine.driver import Driver, simulated_node
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import Outcome, TaskBatch
+from hybrid_scheduler.model.label import Label
+from hybrid_scheduler.model.node import Change
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_names
@@ -26,36 +28,39 @@ class Live:
     """The least a service would do: add what has arrived, let time go on, decide, fetch outcomes."""
 
     def __init__(self, situation: Situation, scheduler: Scheduler, compiled: bool, observing: bool) -> None:
-        self.situation, self.scheduler = situation, scheduler
+        self.situation = situation
+        self.node = simulated_node(scheduler, self, situation.world)
         if observing:
-            self.sim = Simulation(situation.cluster, situation.physics, observing=True)
-        else:
-            self.sim = simulation_for(scheduler, situation.cluster, situation.physics)
-        self.policy = compiled_policy(type(scheduler).kernel) if compiled else None  # type: ignore[arg-type]
+            self.node = SimulatedNode(self, situation.world, observing=True)
+        self.driver = Driver(scheduler, self.node, compiled=compiled)
         self.tasks: list[Task] = []
         self.heard: list[Outcome] = []
+
+    def task(self, position: int) -> Task:
+        return self.tasks[position]
+
+    def label(self, position: int) -> Label:
+        raise AssertionError("nobody learns here")
 
     def feed(self, tasks: list[Task]) -> None:
         if not tasks:
             return
         batch = TaskBatch.from_tasks(tasks)
         self.tasks += list(batch)
-        physics = self.situation.physics
-        nominal = physics.nominal_times(batch, self.situation.cluster)
-        self.sim.add(batch, nominal, physics.realised_times(nominal, batch, SEED))
+        self.node.add(self.situation.world.timed(batch, SEED))
 
-    def go(self, until: float) -> int:
+    def go(self, until: float) -> Change:
         while True:
-            reason = self.sim.run(self.policy, self.scheduler.kernel_state(), until=until)
-            if reason == DECIDE:
-                self.sim.answer(self.scheduler.decide(self.tasks[self.sim.current], self.sim.view()))
-            elif reason == OUTCOMES:
-                self.hear(self.sim.now)
+            change = self.node.advance(None, until=until) if self.node._observing else self.driver.run(until=until)
+            if change is Change.ASKED:
+                self.driver.ask()
+            elif change is Change.FINISHED:
+                self.hear()
             else:
-                return reason
+                return change
 
-    def hear(self, until: float) -> None:
-        self.heard += self.sim.outcomes(self.sim.take_outcomes(until))
+    def hear(self) -> None:
+        self.heard += [finished.outcome for finished in self.node.take_finished()]
 
 
 FIXED = [name for name in scheduler_names() if not create_scheduler(name).observes]
@@ -78,11 +83,11 @@ def test_fed_bit_by_bit(situation: str, name: str, compiled: bool, cuts: list[fl
     last = -1.0
     for cut in sorted(cuts):
         live.feed([t for t in stream if last < t.arrival_time <= cut])
-        assert live.go(cut) in (DRAINED, WAITING)
+        assert live.go(cut) in (Change.OVER, Change.REACHED)
         last = cut
     live.feed([t for t in stream if t.arrival_time > last])
-    assert live.go(math.inf) == DRAINED
-    assert list(live.sim.outcomes()) == list(chosen.race(60).run(create_scheduler(name)))
+    assert live.go(math.inf) is Change.OVER
+    assert list(live.node.outcomes()) == list(chosen.race(60).run(create_scheduler(name)))
 
 
 @pytest.mark.parametrize("name", ["greedy", "round_robin"])
@@ -92,14 +97,14 @@ def test_one_task_at_a_time_with_outcomes_heard(name: str) -> None:
     stream = list(chosen.stream(80))
     live = Live(chosen, create_scheduler(name), compiled=False, observing=True)
     clock, k = 0.0, 0
-    while k < len(stream) or live.sim.state.counters[DONE] > 0:
+    while k < len(stream) or live.node.state.counters[DONE] > 0:
         clock += 0.1
         while k < len(stream) and stream[k].arrival_time <= clock:
             live.feed([stream[k]])
             k += 1
         live.go(clock)
         before = len(live.heard)
-        live.hear(clock)
+        live.hear()
         assert all(clock - 0.1 - 1e-9 <= o.finish_time <= clock for o in live.heard[before:])
     batch = list(chosen.race(80).run(create_scheduler(name)))
     assert sorted(live.heard, key=lambda o: o.task_id) == sorted(batch, key=lambda o: o.task_id)
@@ -119,9 +124,9 @@ def test_families_added_one_after_the_other() -> None:
     for number, family in enumerate(families):
         live.feed(family)
         live.go(5.0 * number + 4.9)
-    assert live.go(math.inf) == DRAINED
-    whole = Race(TaskBatch.from_tasks(chain(*families)), chosen.cluster, chosen.physics, seed=SEED)
-    assert list(live.sim.outcomes()) == list(whole.run(create_scheduler("mct")))
+    assert live.go(math.inf) is Change.OVER
+    whole = Race(TaskBatch.from_tasks(chain(*families)), chosen.world, seed=SEED)
+    assert list(live.node.outcomes()) == list(whole.run(create_scheduler("mct")))
 
 
 def test_nothing_after_until_is_decided() -> None:
@@ -130,6 +135,6 @@ def test_nothing_after_until_is_decided() -> None:
     stream = list(chosen.stream(50))
     live.feed(stream)
     middle = stream[20].arrival_time
-    assert live.go(middle) == WAITING
-    decided = live.sim.outcomes().task_id
+    assert live.go(middle) is Change.REACHED
+    decided = live.node.outcomes().task_id
     assert np.array_equal(decided, [t.task_id for t in stream if t.arrival_time <= middle])

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hybrid_scheduler.model import ClusterView, Decision, Part, Task, TaskBatch
 from hybrid_scheduler.model.view import NODE
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, TableCost
-from hybrid_scheduler.physics.device import ClusterSpec, Device, Disturbance
+from hybrid_scheduler.physics.device import ClusterSpec, Device, DeviceKind, Disturbance
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.testing import CheckedRace
 
@@ -46,7 +47,7 @@ durations = st.one_of(st.sampled_from([1.0, 2.0, 4.0]), st.floats(0.01, 6.0))
 
 @st.composite
 def clusters(draw: st.DrawFn, disturbed: bool | None = None) -> ClusterSpec:
-    kinds = draw(st.lists(st.sampled_from(["cpu", "gpu"]), min_size=1, max_size=5))
+    kinds: list[DeviceKind] = draw(st.lists(st.sampled_from(["cpu", "gpu"]), min_size=1, max_size=5))
     nodes = draw(st.integers(1, 2))
     devices = tuple(
         Device(
@@ -117,4 +118,4 @@ def races(draw: st.DrawFn, disturbed: bool | None = None) -> CheckedRace:
     seed, isolated = draw(st.integers(0, 100)), draw(st.sampled_from([False, False, False, True]))
     warmup = draw(st.integers(0, min(3, len(tasks) - 1)))
     note(f"{list(tasks)}\n{cluster}\n{physics}\nseed={seed}, isolated={isolated}, warmup={warmup}")
-    return CheckedRace(tasks, cluster, physics, seed=seed, isolated=isolated, warmup=warmup)
+    return CheckedRace(tasks, World(cluster, physics), seed=seed, isolated=isolated, warmup=warmup)

@@ -13,6 +13,7 @@ from hybrid_scheduler.model import Task, TaskBatch
 from hybrid_scheduler.physics.cost import FormulaCost, Speedup
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.settings import Physics, SplitModel
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.testing import CheckedRace
 
@@ -85,9 +86,9 @@ def test_agrees(policy: str, cluster: str, speedup: Speedup, split: SplitModel, 
     if policy == "gpu_only" and cluster == "unlike":
         spec = ClusterSpec(tuple(d for d in spec.devices if d.node == 1))
     tasks = drawn_tasks(len(policy) + 10 * dependencies, dependencies, rate=2.0 if policy == "cpu_only" else 4.0)
-    race = CheckedRace(TaskBatch.from_tasks(tasks), spec, Physics(FormulaCost(speedup), split))
+    race = CheckedRace(TaskBatch.from_tasks(tasks), World(spec, Physics(FormulaCost(speedup), split)))
     outcomes = race.run(create_scheduler(policy))
-    expected = reference.simulate(
+    expected = reference.simulate(  # type: ignore[no-untyped-call]
         [
             {
                 "id": t.task_id,

@@ -18,6 +18,7 @@ from hybrid_scheduler.model import ClusterView, Decision, InvalidInputError, Out
 from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Disturbance
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.workloads import WorkloadGenerator
@@ -44,7 +45,7 @@ class Counting(Scheduler):
         self.decided += 1
         return Decision.whole(0)
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         self.refits += 1
 
 
@@ -54,7 +55,7 @@ def test_figures_are_those_of_the_race() -> None:
     race = Race(tasks, seed=3, warmup=50)
     for name in NAMES:
         outcomes = race.run(create_scheduler(name))
-        assert result.schedulers[name].metrics == summarise(race.counted(outcomes))
+        assert result.schedulers[name].metrics == summarise(outcomes, warmup=race.warmup)
         assert result.lower_bound == race.lower_bound(outcomes)
 
 
@@ -92,6 +93,7 @@ def test_decisions_are_timed_per_decision_and_reported() -> None:
         assert 0 < each.decision_us * 40 / 1e6 < result.wall_seconds
 
 
+@pytest.mark.slow
 def test_outcomes_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """At most two schedulers' outcomes are alive at a time: those being summarised and those being made."""
     alive: list[weakref.ref[OutcomeBatch]] = []
@@ -116,7 +118,7 @@ def test_the_bound_holds_for_everybody_when_different_tasks_fail() -> None:
     """cpu_only finishes everything, gpu_only only what fits; the bound must be below both."""
     cluster = ClusterSpec.default(2, memory_per_gpu=60.0)
     physics = Physics(memory_policy="fail")
-    result = Comparison(workload(), contestants("cpu_only", "gpu_only"), cluster, physics).run()
+    result = Comparison(workload(), contestants("cpu_only", "gpu_only"), World(cluster, physics)).run()
     finished = {name: each.metrics for name, each in result.schedulers.items()}
     assert finished["cpu_only"]["failed"] == 0
     assert 0 < finished["gpu_only"]["failed"] < 300  # type: ignore[operator]
@@ -128,7 +130,7 @@ def test_the_bound_holds_for_everybody_when_different_tasks_fail() -> None:
 
 def test_no_data_when_nothing_finished() -> None:
     cluster = ClusterSpec.default(0).with_disturbances([Disturbance(0.0, "cpu_0", 0.0)])
-    result = Comparison(workload(5), contestants("mct"), cluster).run()
+    result = Comparison(workload(5), contestants("mct"), World(cluster)).run()
     assert result.lower_bound is None
     document = result.to_json()
     assert document["lower_bound"] == {"makespan": None, "avg_response": None}
@@ -140,7 +142,7 @@ def test_tables_and_graphs_rehearse_too() -> None:
     tasks = workload(30, dependency_prob=0.6)
     seconds = np.column_stack([tasks.duration_estimate, tasks.duration_estimate / 2])
     cost = TableCost(seconds, tuple(tasks.task_id.tolist()), ("cpu_0", "gpu_0"))
-    result = Comparison(tasks, contestants(), ClusterSpec.default(1), Physics(cost)).run()
+    result = Comparison(tasks, contestants(), World(ClusterSpec.default(1), Physics(cost))).run()
     assert result.to_json()["cluster"]["physics"]["model"] == "table"  # type: ignore[index]
     assert all(each.metrics["tasks"] == 30 for each in result.schedulers.values())
 

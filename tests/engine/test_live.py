@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid_scheduler.engine.live import LiveRace
+from hybrid_scheduler.engine.live import LiveRace, Placement
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.engine.source import LiveSource
 from hybrid_scheduler.model import ClusterView, Decision, Part, Task, TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec, Disturbance
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.scenario import PresetTasks
+from hybrid_scheduler.scenario.live_source import LiveSource
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.workloads import WorkloadGenerator
@@ -24,12 +26,13 @@ RATE = 20.0
 def live_race(names: tuple[str, ...] = NAMES, **world: object) -> LiveRace:
     cluster = world.get("cluster", ClusterSpec.default())
     physics = world.get("physics", Physics(noise=0.1))
-    return LiveRace({name: create_scheduler(name, 1) for name in names}, cluster, physics, seed=3)  # type: ignore[arg-type]
+    return LiveRace({name: create_scheduler(name, 1) for name in names}, World(cluster, physics), seed=3)  # type: ignore[arg-type]
 
 
 def run_live(race: LiveRace, tasks: int, step: float) -> dict[str, dict[int, tuple[float, float, float]]]:
     """Turn the clock in even steps; returns finish, energy and cost by scheduler and task."""
-    source, found, added = LiveSource("mixed", 5, RATE), {name: {} for name in race.contestants}, 0
+    found: dict[str, dict[int, tuple[float, float, float]]] = {name: {} for name in race.contestants}
+    source, added = LiveSource(PresetTasks(), 5, RATE), 0
     while added < tasks:
         arrived = source.until(race.now + step, tasks - added, added)
         if arrived is not None:
@@ -49,17 +52,17 @@ def collect(finished, found) -> None:  # type: ignore[no-untyped-def]
             found[name][task.task_id] = (outcome.finish_time, outcome.energy, outcome.cost)
 
 
-@pytest.mark.parametrize("step", [0.05, 7.0])
+@pytest.mark.parametrize("step", [pytest.param(0.05, marks=pytest.mark.slow), 7.0])
 def test_live_is_batch(step: float) -> None:
     tasks = 1600
     found = run_live(live_race(), tasks, step)
     stream = WorkloadGenerator(5).generate("mixed", tasks, RATE)
     for name in NAMES:
-        source = LiveSource("mixed", 5, RATE)
+        source = LiveSource(PresetTasks(), 5, RATE)
         batch = source.until(np.inf, tasks, 0)
         assert batch is not None
         assert batch.tasks.arrival_time == pytest.approx(stream.arrival_time, rel=1e-12)
-        outcomes = Race(batch.tasks, ClusterSpec.default(), Physics(noise=0.1), seed=3).run(create_scheduler(name, 1))
+        outcomes = Race(batch.tasks, World(physics=Physics(noise=0.1)), seed=3).run(create_scheduler(name, 1))
         assert len(found[name]) == tasks
         assert [found[name][i][0] for i in range(tasks)] == outcomes.finish_time.tolist()
         assert [found[name][i][1] for i in range(tasks)] == outcomes.energy.tolist()
@@ -70,8 +73,8 @@ def test_finished_tasks_are_forgotten() -> None:
     run_live(race, 20_000, 5.0)
     assert race.forgotten > 18_000
     for contestant in race.contestants.values():
-        assert len(contestant.sim.state.tasks) < 6000
-        assert len(contestant.sim.state.parts) < 12_000
+        assert len(contestant.node.state.tasks) < 6000
+        assert len(contestant.node.state.parts) < 12_000
 
 
 def test_a_disturbed_node_gives_the_same_live_and_batch() -> None:
@@ -80,10 +83,10 @@ def test_a_disturbed_node_gives_the_same_live_and_batch() -> None:
     )
     race = live_race(("greedy", "mct"), cluster=cluster, physics=Physics())
     found = run_live(race, 4000, 0.9)
-    batch = LiveSource("mixed", 5, RATE).until(np.inf, 4000, 0)
+    batch = LiveSource(PresetTasks(), 5, RATE).until(np.inf, 4000, 0)
     assert batch is not None
     for name in ("greedy", "mct"):
-        outcomes = Race(batch.tasks, cluster, Physics(), seed=3).run(create_scheduler(name, 1))
+        outcomes = Race(batch.tasks, World(cluster), seed=3).run(create_scheduler(name, 1))
         finish = np.array([found[name][i][0] for i in range(4000)])
         assert finish == pytest.approx(outcomes.finish_time, rel=1e-9)
 
@@ -95,17 +98,17 @@ def task_at(race: LiveRace, task_id: int, size: float = 900.0) -> Task:
 def test_a_submitted_task_is_judged_at_once() -> None:
     race = live_race()
     run_live(race, 300, 1.0)
-    race.now = max(c.sim.now for c in race.contestants.values())
-    verdicts = race.submit([task_at(race, 999)])[0]
-    assert set(verdicts) == set(NAMES)
-    for name, verdict in verdicts.items():
-        assert verdict is not None
-        assert verdict.projected.task_id == 999
-        assert verdict.projected.response_time >= verdict.best_response - 1e-9
-        assert verdict.explanation.reason
-        assert len(verdict.seconds) == len(verdict.wait) == 5
+    race.now = max(c.node.now for c in race.contestants.values())
+    placements = race.submit([task_at(race, 999)])[0]
+    assert set(placements) == set(NAMES)
+    for name, placement in placements.items():
+        assert isinstance(placement, Placement)
+        assert placement.projected.task_id == 999
+        assert placement.projected.response_time >= placement.best_response - 1e-9
+        assert placement.explanation.reason
+        assert len(placement.seconds) == len(placement.wait) == 5
         if name == "oracle":
-            assert verdict.projected.response_time == pytest.approx(verdict.best_response)
+            assert placement.projected.response_time == pytest.approx(placement.best_response)
     assert [task.task_id for task in race.drain().finished.tasks] == [999]
 
 
@@ -119,14 +122,14 @@ def test_a_submitted_task_waits_for_its_parents() -> None:
     finished = race.drain().finished
     assert [task.task_id for task in finished.tasks] == [1, 2, 3]
     for name, outcomes in finished.outcomes.items():
-        verdict = big[name]
-        assert verdict is not None
-        assert outcomes[0].finish_time == pytest.approx(verdict.projected.finish_time)
+        placement = big[name]
+        assert isinstance(placement, Placement)
+        assert outcomes[0].finish_time == pytest.approx(placement.projected.finish_time)
         assert min(part.start for part in outcomes[1].parts) >= outcomes[0].finish_time - 1e-12
 
 
 def test_the_rate_can_change_in_the_middle_of_a_gap() -> None:
-    source = LiveSource("mixed", 1, 0.5)
+    source = LiveSource(PresetTasks(), 1, 0.5)
     first = source.next_arrival()
     source.change_rate(5.0, first / 2)
     assert source.next_arrival() == pytest.approx(first / 2 + first / 20)
@@ -136,7 +139,7 @@ def test_busy_seconds_are_what_the_parts_say_also_of_tasks_that_are_forgotten() 
     race = live_race(("cpu_only", "oracle"), physics=Physics())
     run_live(race, 4000, 5.0)
     assert race.forgotten > 2000
-    batch = LiveSource("mixed", 5, RATE).until(np.inf, 4000, 0)
+    batch = LiveSource(PresetTasks(), 5, RATE).until(np.inf, 4000, 0)
     assert batch is not None
     for name, busy in race.busy_seconds().items():
         outcomes = Race(batch.tasks).run(create_scheduler(name, 1))
@@ -167,7 +170,7 @@ class Fragile(Scheduler):
 
 @pytest.mark.parametrize("how", ["raises", "nothing", "nonsense", "nan", "unknown device"])
 def test_a_scheduler_that_fails_is_taken_out_and_the_race_goes_on(how: str) -> None:
-    race = LiveRace({"fragile": Fragile(how), "mct": create_scheduler("mct")}, ClusterSpec.default(), Physics())
+    race = LiveRace({"fragile": Fragile(how), "mct": create_scheduler("mct")}, World())
     found = run_live(race, 50, 1.0)
     assert set(race.out) == {"fragile"}
     assert "Fragile" in race.out["fragile"]
@@ -175,7 +178,7 @@ def test_a_scheduler_that_fails_is_taken_out_and_the_race_goes_on(how: str) -> N
 
 
 def test_what_a_failed_scheduler_leaves_is_failed_with_the_reason() -> None:
-    race = LiveRace({"fragile": Fragile(), "mct": create_scheduler("mct")}, ClusterSpec.default(), Physics())
+    race = LiveRace({"fragile": Fragile(), "mct": create_scheduler("mct")}, World())
     race.add(TaskBatch.from_tasks([Task(i, 900.0, 0.5, 10.0, float(i)) for i in range(5)]))
     finished = race.drain().finished
     outcomes = finished.outcomes["fragile"]
@@ -196,7 +199,7 @@ def test_giving_up_fails_what_is_open_and_leaves_idle_devices() -> None:
     assert failed == 20 - len(advance.by_scheduler["cpu_only"])
     assert race.unfinished()["cpu_only"] == 0
     later = race.submit([Task(99, 500.0, 0.5, 10.0, race.now)])[0]["cpu_only"]
-    assert later is not None
+    assert isinstance(later, Placement)
     assert later.projected.wait_time == 0.0
     finished = race.drain().finished
     assert {task.task_id for task in finished.tasks} == {*range(20), 99} - {

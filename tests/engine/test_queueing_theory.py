@@ -18,6 +18,7 @@ from hybrid_scheduler.model import OutcomeBatch, TaskBatch
 from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.testing import CheckedRace
 from hybrid_scheduler.workloads import WorkloadGenerator
@@ -34,7 +35,7 @@ def single_server(service: Literal["exponential", "constant"], load: float, seed
     # Estimates that have nothing to do with the table: the table alone must count.
     tasks = TaskBatch.from_columns(ones, ones, ones, arrival_time=arrival, duration_estimate=7.0 * ones)
     cost = TableCost(seconds[:, None], tuple(range(TASKS)), ("cpu_0",))
-    return Race(tasks, ClusterSpec.default(num_gpus=0), Physics(cost), warmup=WARMUP)
+    return Race(tasks, World(ClusterSpec.default(num_gpus=0), Physics(cost)), warmup=WARMUP)
 
 
 @pytest.mark.parametrize("load", [0.5, 0.8])
@@ -46,7 +47,7 @@ def test_mean_wait(service: Literal["exponential", "constant"], load: float) -> 
         race = single_server(service, load, seed)
         metric = AverageWait()
         metric.update(race.counted(race.run(create_scheduler("cpu_only"))))
-        waits.append(metric.get())
+        waits.append(metric.get() or 0.0)
     formula = load / (1.0 - load) * MEAN_SERVICE * (1.0 if service == "exponential" else 0.5)
     half_width = stats.t.ppf(0.995, REPLICATIONS - 1) * np.std(waits, ddof=1) / math.sqrt(REPLICATIONS)
     assert half_width < 0.05 * formula, "the interval is too wide to prove anything"
@@ -67,7 +68,7 @@ def time_average_in_system(outcomes: OutcomeBatch) -> float:
 @pytest.mark.parametrize("scheduler", ["greedy", "mct", "random"])
 def test_littles_law(scheduler: str) -> None:
     tasks = WorkloadGenerator(4).generate("mixed", 3000, 8.0, dependency_prob=0.2)
-    outcomes = CheckedRace(tasks, physics=Physics(noise=0.3)).run(create_scheduler(scheduler))
+    outcomes = CheckedRace(tasks, World(physics=Physics(noise=0.3))).run(create_scheduler(scheduler))
     span = float(outcomes.finish_time.max() - outcomes.arrival_time.min())
     rate, response = len(outcomes) / span, float(outcomes.response_time.mean())
     assert time_average_in_system(outcomes) == pytest.approx(rate * response, rel=1e-9)

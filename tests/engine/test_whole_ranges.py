@@ -16,6 +16,7 @@ from hybrid_scheduler.model.ranges import ARRIVALS, FORMULA_SIZES, INTENSITIES, 
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, TableCost
 from hybrid_scheduler.physics.device import DISTURBANCE_TIMES, FIGURES, SPEEDS, ClusterSpec, Device, Disturbance
 from hybrid_scheduler.physics.settings import STRETCHES, Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.registry import create_scheduler
 
 MILLION = 1e6
@@ -87,7 +88,7 @@ def races(draw: st.DrawFn) -> Race:
         draw(st.sampled_from(["cloud", "electricity"])),
     )
     note(f"{list(tasks)}\n{cluster}\n{physics}")
-    return Race(tasks, cluster, physics, seed=draw(st.integers(0, 100)), isolated=draw(st.booleans()))
+    return Race(tasks, World(cluster, physics), seed=draw(st.integers(0, 100)), isolated=draw(st.booleans()))
 
 
 def numbers(found: object, name: str = "") -> Iterator[tuple[str, float]]:
@@ -101,9 +102,8 @@ def numbers(found: object, name: str = "") -> Iterator[tuple[str, float]]:
 
 @given(race=races())
 def test_every_figure_is_a_number(race: Race) -> None:
-    nominal = race.physics.nominal_times(race.tasks, race.cluster)
-    realised = race.physics.realised_times(nominal, race.tasks, 7)
-    for times in (nominal, realised):
+    timed = race.world.timed(race.tasks, 7)
+    for times in (timed.nominal, timed.realised):
         whole = times.sum(axis=1)
         assert np.isfinite(whole).all()
         assert (whole > 0).all()

@@ -30,7 +30,7 @@ def test_tasks_and_batches_refuse_the_same_values(name: str, value: float, messa
     figures: dict[str, Any] = GOOD | {name: value}
     with pytest.raises(InvalidInputError) as single:
         Task(7, **figures)
-    columns = {key: np.array([GOOD.get(key, 1.0), figure]) for key, figure in figures.items()}
+    columns: dict[str, Any] = {key: np.array([GOOD.get(key, 1.0), figure]) for key, figure in figures.items()}
     with pytest.raises(InvalidInputError) as batch:
         TaskBatch.from_columns(**columns, task_id=np.array([6, 7]))
     assert str(single.value).startswith(f"task 7: {message}")
@@ -40,7 +40,8 @@ def test_tasks_and_batches_refuse_the_same_values(name: str, value: float, messa
 @pytest.mark.parametrize("end", ["low", "high"])
 def test_the_ends_of_the_ranges_are_legal_together(end: str) -> None:
     figures = {name: getattr(legal, end) for name, legal in TASK_RANGES.items()}
-    assert Task(0, **figures).size == TaskBatch.from_columns(**{k: np.array([v]) for k, v in figures.items()})[0].size
+    columns: dict[str, Any] = {name: np.array([value]) for name, value in figures.items()}
+    assert Task(0, **figures).size == TaskBatch.from_columns(**columns)[0].size
 
 
 @pytest.mark.parametrize("intensity", [0.0, 1.0])

@@ -53,6 +53,7 @@ def random_whole(rng: np.random.Generator, count: int, devices: int) -> FloatArr
     return np.ascontiguousarray(unlike[:, rng.integers(0, devices, devices)])
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(seeds, st.integers(1, 200), st.integers(1, 6))
 def test_fluid_optimum_is_that_of_the_linear_program(seed: int, count: int, devices: int) -> None:
@@ -235,7 +236,7 @@ def test_many_tasks_are_bounded_quickly() -> None:
     devices, arrival = ClusterSpec.default(4).public_table(), np.sort(rng.uniform(0.0, 1e4, count))
     rest = (np.zeros(count + 1, np.int64), NO_PARENTS, devices, FACTS, np.ones(5))
     lower_bound(times[:100], np.ones(100), arrival[:100], rest[0][:101], *rest[1:])
-    start = time.perf_counter()
+    start = time.process_time()
     bound = lower_bound(times, np.ones(count), arrival, *rest)
-    assert time.perf_counter() - start < 1.5
+    assert time.process_time() - start < 1.5
     assert bound.makespan == pytest.approx(times[:, SHARED].min(axis=1).sum() / 5, rel=1e-3)

@@ -14,6 +14,7 @@ from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import InvalidInputError, OutcomeBatch, TaskBatch
 from hybrid_scheduler.physics.noise import mix, noise_factors, uniform
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.workloads import WorkloadGenerator
 
@@ -82,7 +83,7 @@ def durations(outcomes: OutcomeBatch, tasks: TaskBatch) -> dict[tuple[int, str],
 
 def test_same_for_every_scheduler_and_fraction() -> None:
     tasks = WorkloadGenerator(2).generate("mixed", 300, 4.0)
-    race = Race(tasks, physics=Physics(noise=0.6), seed=5)
+    race = Race(tasks, World(physics=Physics(noise=0.6)), seed=5)
     names = ["greedy", "round_robin", "random", "gpu_only", "cpu_only"]
     seen = [durations(race.run(create_scheduler(name)), tasks) for name in names]
     compared = 0
@@ -93,6 +94,6 @@ def test_same_for_every_scheduler_and_fraction() -> None:
                 assert one[key] == pytest.approx(other[key], rel=1e-6)
                 compared += one is not other
     assert compared > 1000
-    other_seed = Race(tasks, physics=Physics(noise=0.6), seed=6).run(create_scheduler("cpu_only"))
+    other_seed = Race(tasks, World(physics=Physics(noise=0.6)), seed=6).run(create_scheduler("cpu_only"))
     same = [durations(other_seed, tasks)[key] == pytest.approx(value) for key, value in seen[-1].items()]
     assert not any(same)

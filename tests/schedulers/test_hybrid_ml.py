@@ -12,15 +12,15 @@ import pytest
 
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.learning.features import feature_matrix
-from hybrid_scheduler.learning.times import TimeModel
-from hybrid_scheduler.model import InvalidInputError, Task
+from hybrid_scheduler.learning.forest.time_model import TimeModel
+from hybrid_scheduler.model import InvalidInputError, Task, TaskBatch
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.view import BACKLOG, QUEUED, ClusterView
 from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device
-from hybrid_scheduler.physics.labels import label_tasks
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.cpu_only import CpuOnly
 from hybrid_scheduler.schedulers.gpu_only import GpuOnly
@@ -50,8 +50,8 @@ NOISY = Physics(cost=FormulaCost("amdahl"), noise=0.2)
 
 @cache
 def labels(count: int, preset: str = "mixed", cluster: ClusterSpec = NODE, split: Any = "concurrent") -> LabelBatch:
-    tasks, physics = WorkloadGenerator(1001).generate(preset, count, 1.0), Physics(split=split)
-    return label_tasks(tasks, physics.nominal_times(tasks, cluster), cluster, physics)
+    tasks = WorkloadGenerator(1001).generate(preset, count, 1.0)
+    return World(cluster, Physics(split=split)).timed(tasks).labels()
 
 
 @cache
@@ -69,8 +69,8 @@ def copy(scheduler: HybridML) -> HybridML:
 
 @cache
 def race(load: float, tasks: int = 4000, seed: int = 1) -> Race:
-    rate = load * capacity("mixed", NODE, FormulaCost())
-    return Race(WorkloadGenerator(seed).generate("mixed", tasks, rate), NODE, seed=seed, warmup=tasks // 2)
+    rate = load * capacity("mixed", World(NODE))
+    return Race(WorkloadGenerator(seed).generate("mixed", tasks, rate), World(NODE), seed=seed, warmup=tasks // 2)
 
 
 def response(found: Race, scheduler: Scheduler) -> float:
@@ -158,7 +158,7 @@ def test_like_devices_share_an_output_until_told_apart() -> None:
 
 def shift(scheduler: Scheduler, split: Any = "serial", tasks: int = 500) -> float:
     stream = WorkloadGenerator(1).generate("cpu_favourable", tasks, 1.0)
-    found = Race(stream, NODE, Physics(split=split), isolated=True).run(scheduler)
+    found = Race(stream, World(NODE, Physics(split=split)), isolated=True).run(scheduler)
     return float(found.actual_time.sum())
 
 
@@ -182,8 +182,9 @@ def test_without_watching_for_drift_it_recovers_later() -> None:
 
 def test_a_small_change_is_taken_in_by_and_by() -> None:
     scheduler, other = copy(trained()), race(0.3).tasks
-    times = Physics().nominal_times(other, NODE) * 1.12
-    for label in label_tasks(other, times, NODE, Physics()):
+    timed = World(NODE).timed(other)
+    times = timed.realised * 1.12
+    for label in replace(timed, realised=times).labels():
         scheduler.teach(label)
     assert scheduler.drifts == 0
     assert sum(version.trees for version in list(scheduler.versions)[1:]) >= 16
@@ -196,7 +197,7 @@ def test_a_small_change_is_taken_in_by_and_by() -> None:
 
 
 def test_versions_are_numbered_and_bounded() -> None:
-    scheduler = HybridML(retrain_interval=1, n_estimators=2, window=20, memory=20, refresh_rows=30, drift=False)
+    scheduler = HybridML(retrain_interval=1, n_estimators=2, window=20, reservoir=20, refresh_rows=30, drift=False)
     scheduler.fit(labels(100))
     for label in list(labels(3000))[:300]:
         scheduler.teach(label)
@@ -217,14 +218,24 @@ def test_cold_start(use_labels: bool) -> None:
     assert scheduler.refits > 50
 
 
+def test_outcomes_of_one_moment_are_told_apart() -> None:
+    """Tasks that are decided in one instant with nothing expected look alike but for the task that is handed back."""
+    tasks = TaskBatch.from_columns(np.linspace(100.0, 4000.0, 40), np.full(40, 0.9), np.full(40, 50.0))
+    scheduler = HybridML(use_labels=False, n_estimators=4)
+    learned: dict[float, float] = {}
+    scheduler._learn = lambda task, targets: learned.update({task.size: np.exp(np.nanmax(targets))})  # type: ignore[method-assign]
+    outcomes = Race(tasks).run(scheduler)
+    assert learned == pytest.approx(dict(zip(tasks.size.tolist(), outcomes.actual_time.tolist(), strict=True)))
+
+
 def test_unlike_gpus_and_noise() -> None:
     rate = 0.6 * 6.0
     tasks = WorkloadGenerator(3).generate("mixed", 3000, rate)
     train = WorkloadGenerator(1003).generate("mixed", 10_000, rate)
-    realised = NOISY.realised_times(NOISY.nominal_times(train, UNLIKE), train, 1003)
+    world = World(UNLIKE, NOISY)
     scheduler = HybridML(energy_weight=0.0)
-    scheduler.fit(label_tasks(train, realised, UNLIKE, NOISY))
-    found = Race(tasks, UNLIKE, NOISY, seed=3, warmup=1000)
+    scheduler.fit(world.timed(train, 1003).labels())
+    found = Race(tasks, world, seed=3, warmup=1000)
     assert response(found, scheduler) < 1.2 * response(found, Oracle())
     assert scheduler.drifts == 0
 
@@ -253,7 +264,7 @@ def test_the_static_forest_reads_what_hybrid_ml_wrote_but_not_the_other_way(tmp_
 
 
 def test_a_small_forest_travels_light(tmp_path: Path) -> None:
-    scheduler = HybridML(n_estimators=20, max_depth=9, memory=2000)
+    scheduler = HybridML(n_estimators=20, max_depth=9, reservoir=2000)
     scheduler.fit(labels(10_000))
     scheduler.save_model(tmp_path / "small.npz")
     assert (tmp_path / "small.npz").stat().st_size < 400_000
@@ -295,7 +306,7 @@ def test_a_model_for_another_number_of_devices_is_refused() -> None:
     three = ClusterSpec.default(2)
     tasks = race(0.3, 1000).tasks
     with pytest.raises(InvalidInputError, match="for 5 devices, but the node has 3"):
-        Race(tasks, three).run(copy(trained()), compiled=False)
+        Race(tasks, World(three)).run(copy(trained()), compiled=False)
     with pytest.raises(InvalidInputError, match="for 5 devices, but the node has 3"):
         copy(trained()).teach(labels(10, cluster=three).row(0))
 

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.learning.memory import TRUST
+from hybrid_scheduler.learning.dqn.policy import TRUST
 from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
 from hybrid_scheduler.testing import CheckedRace
@@ -22,7 +23,7 @@ from hybrid_scheduler.workloads.capacity import capacity
 
 RATE = 5e-4
 """Twice the default: the trainings here are short."""
-LOAD_06 = 0.6 * capacity("mixed", ClusterSpec.default(), Physics().cost)
+LOAD_06 = 0.6 * capacity("mixed", World(ClusterSpec.default(), Physics()))
 
 
 def mixed(seed: int, tasks: int) -> Race:
@@ -120,7 +121,7 @@ def test_wrong_model_files_are_refused(trained: bytes, tmp_path: Path) -> None:
     loaded.load_model(whole)
     tasks = WorkloadGenerator(1).generate("mixed", 5, 1.0)
     with pytest.raises(InvalidInputError, match="1 CPUs and 4 GPUs, but the node has 1 and 2"):
-        Race(tasks, ClusterSpec.default(2)).run(loaded)
+        Race(tasks, World(ClusterSpec.default(2))).run(loaded)
 
 
 def test_nothing_to_save_before_the_first_node(tmp_path: Path) -> None:

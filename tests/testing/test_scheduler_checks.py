@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from hybrid_scheduler.model import ClusterView, Decision, Outcome, Part, Task
+from hybrid_scheduler.model import ClusterView, Decision, InvalidInputError, Outcome, Part, Task
 from hybrid_scheduler.model.view import BACKLOG
-from hybrid_scheduler.schedulers.base import CompiledScheduler, Scheduler, kernel
+from hybrid_scheduler.schedulers.base import CompiledScheduler, RaceLearner, Scheduler, kernel
 from hybrid_scheduler.schedulers.cpu_only import CpuOnly
 from hybrid_scheduler.testing import schedulers as suite
+from hybrid_scheduler.testing.learners import check_model_files
 
 
 class Plain(Scheduler):
@@ -47,21 +49,40 @@ class Learner(Scheduler):
         start = (view.number + self.seed) % len(up)
         return Decision.whole(min(up[start:] + up[:start], key=lambda row: self.mean.get(view.names[row], 0.0)))
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         for part in outcome.parts:
             self.mean[part.device] = 0.9 * self.mean.get(part.device, 0.0) + 0.1 * outcome.response_time
 
 
-@pytest.mark.parametrize("good", [Plain, OwnGenerator, Learner])
+class Files(Plain, RaceLearner):
+    """A learner that can be saved and loaded."""
+
+    def save_model(self, path: str | Path) -> None:
+        Path(path).write_text("a model")
+
+    def load_model(self, path: str | Path) -> None:
+        try:
+            known = Path(path).read_text() == "a model"
+        except OSError as error:
+            raise InvalidInputError("no such file") from error
+        if not known:
+            raise InvalidInputError("no such model")
+
+    def begin_training(self, tasks: int) -> None: ...
+
+    def end_training(self) -> None: ...
+
+
+@pytest.mark.parametrize("good", [Plain, OwnGenerator, Learner, Files])
 def test_good_ones_pass(good: type[Scheduler], monkeypatch: pytest.MonkeyPatch) -> None:
-    shorter = tuple(short_run if check is suite.check_bounded_memory else check for check in suite.SCHEDULER_CHECKS)
+    shorter = tuple(short_run if check is suite.check_bounded_state else check for check in suite.SCHEDULER_CHECKS)
     monkeypatch.setattr(suite, "SCHEDULER_CHECKS", shorter)
     suite.check_scheduler(good)
 
 
 def short_run(factory: suite.SchedulerFactory) -> None:
     """The full length is for the real ones."""
-    suite.check_bounded_memory(factory, tasks=3000)
+    suite.check_bounded_state(factory, tasks=3000)
 
 
 class Undocumented(Plain):
@@ -142,7 +163,7 @@ class SharedMemory(Plain):
         up = view.cpus() + view.gpus()
         return Decision.whole(up[len(self.heard) % len(up)])
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         self.heard.append(outcome.task_id)
 
 
@@ -178,7 +199,7 @@ class Collector(Plain):
     def __init__(self) -> None:
         self.seen: list[int] = []
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         self.seen.append(outcome.task_id)
 
 
@@ -197,13 +218,53 @@ class TwoMinds(CompiledScheduler):
         return CpuOnly().decide(task, view)
 
 
+class StrangeObjective(Plain):
+    """Cares for something that cannot be set."""
+
+    objective = ("beauty",)
+
+
+class NoDot(Files):
+    """Its files end without a dot."""
+
+    model_suffix = "model"
+
+
+class Trusting(Files):
+    """Takes any file."""
+
+    def load_model(self, path: str | Path) -> None: ...
+
+
+class Raw(Files):
+    """Does not say what is wrong with a file."""
+
+    def load_model(self, path: str | Path) -> None:
+        Path(path).read_text()
+
+
+class Untidy(Files):
+    """Leaves another file."""
+
+    def save_model(self, path: str | Path) -> None:
+        super().save_model(path)
+        Path(f"{path}.old").touch()
+
+
+class LostPackage(Files):
+    """Names a packaged model that is not there."""
+
+    def packaged_model(self, view: ClusterView) -> Path | None:
+        return Path("nowhere.model")
+
+
 BAD: list[tuple[Callable[[suite.SchedulerFactory], None], type[Scheduler], str]] = [
     (suite.check_summary, Undocumented, "Undocumented has no docstring"),
     (suite.check_legal, FirstGpu, "on node 'cpu_only': FirstGpu: .*does not exist"),
     (suite.check_legal, WrongShares, "on node 'default': WrongShares: .*do not add up to 1"),
-    (suite.check_pure, Counting, "on node 'default', decide answers differently when asked again"),
+    (suite.check_pure, Counting, "on node 'default', it answers differently when asked again"),
     (suite.check_pure, UnseededGenerator, "two clones with the same seed answer the same questions differently"),
-    (suite.check_leaves_view_alone, Scribbler, "decide changed the view it was shown"),
+    (suite.check_leaves_view_alone, Scribbler, "it changed the view it was shown"),
     (suite.check_sees_only_what_it_declares, Peeping, "depends on duration_estimate"),
     (suite.check_clone, ForgetfulClone, "the original was made with"),
     (suite.check_clone, SharedMemory, "a clone and a new scheduler differ"),
@@ -211,7 +272,13 @@ BAD: list[tuple[Callable[[suite.SchedulerFactory], None], type[Scheduler], str]]
     (suite.check_seeding, SeedWithoutEffect, "seeds 1 and 2 give the same run"),
     (suite.check_pickling, LosesStateInPickle, "a pickled copy decides differently"),
     (short_run, Collector, "the scheduler grows: [0-9]+ bytes pickled after 1500 tasks, [0-9]+ after 3000"),
-    (suite.check_compiled, TwoMinds, "decide and kernel differ in"),
+    (suite.check_compiled, TwoMinds, "Python and kernel differ in"),
+    (check_model_files, StrangeObjective, r"objective names \['beauty'\]"),
+    (check_model_files, NoDot, "model_suffix is 'model'"),
+    (check_model_files, Trusting, "takes a missing file for a model"),
+    (check_model_files, Raw, "raises FileNotFoundError.* raise an InvalidInputError"),
+    (check_model_files, Untidy, "leave no other"),
+    (check_model_files, LostPackage, "nowhere.model is not a file"),
 ]
 
 
@@ -236,5 +303,5 @@ def test_check_scheduler_runs_every_check(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_every_check_has_a_bad_example() -> None:
-    found = {suite.check_bounded_memory if check is short_run else check for check, _, _ in BAD}
+    found = {suite.check_bounded_state if check is short_run else check for check, _, _ in BAD}
     assert found == set(suite.SCHEDULER_CHECKS)

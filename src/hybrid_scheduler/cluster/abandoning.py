@@ -5,7 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_scheduler.cluster.heap import push
-from hybrid_scheduler.cluster.state import CURRENT, DONE, FAILED, NEXT, PARTS, PLACED, READY, TASKS, State
+from hybrid_scheduler.cluster.state import (
+    ASK,
+    CURRENT,
+    DONE,
+    FAILED,
+    NEWEST,
+    NEXT,
+    OLDEST,
+    PARTS,
+    PLACED,
+    QUIET,
+    READY,
+    TASKS,
+    WAITING_TASKS,
+    State,
+)
 from hybrid_scheduler.model.task import IntArray
 from hybrid_scheduler.model.view import BACKLOG, QUEUED, SINCE
 
@@ -28,11 +43,12 @@ def abandon(state: State, now: float, observing: bool) -> IntArray:
     for edge in ("start", "end"):
         parts[edge][mine] = np.minimum(parts[edge][mine], now)
     for link in ("head", "tail"):
-        state.lanes[link] = -1
-    state.lanes["expected"], state.lanes["head_end"] = 0.0, np.inf
+        state.device_queues[link] = -1
+    state.device_queues["expected"], state.device_queues["head_end"] = 0.0, np.inf
     state.devices[:, QUEUED], state.devices[:, BACKLOG], state.devices[:, SINCE] = 0.0, 0.0, np.nan
     np.minimum(state.free, now, out=state.free)
     c[NEXT], c[READY], c[CURRENT] = c[TASKS], 0, -1
+    c[WAITING_TASKS], c[OLDEST], c[NEWEST], c[ASK] = 0, -1, -1, QUIET
     if observing:
         late = state.done[: c[DONE]][settled[state.done["task"][: c[DONE]]]].copy()
         c[DONE] = 0

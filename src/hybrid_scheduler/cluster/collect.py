@@ -1,91 +1,132 @@
-"""From simulated state to outcomes: the one place where parts become times, joules and dollars of a task."""
+"""From simulated state to outcomes."""
 
 from __future__ import annotations
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
-from hybrid_scheduler.cluster.state import FAILED, State
+from hybrid_scheduler.cluster.state import FAILED, PARTS, TASKS, Records, State
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.view import SPLIT
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.energy import task_totals
+from hybrid_scheduler.physics.world import World
+
+FEW = 8
+"""Below one in so many tasks, their parts are looked for task by task; else all parts are gone through."""
 
 
-def collect(state: State, positions: IntArray, cluster: ClusterSpec, physics: Physics) -> OutcomeBatch:
+def collect(state: State, positions: IntArray, world: World) -> OutcomeBatch:
     """Outcomes of the tasks at `positions` (in that order), with their parts in the order they were decided."""
-    parts, part_task = _parts_of(state, positions)
-    order = np.argsort(parts, kind="stable")
-    parts, part_task = parts[order], part_task[order]
-    # Column by column: taking whole records first would copy every field of a million rows.
-    device, lost = state.parts["device"][parts].astype(np.int64), state.parts["lost"][parts] != 0
-    start, end = state.parts["start"][parts], state.parts["end"][parts]
-    watts, price = cluster.column("watts"), physics.busy_price(cluster)
-    actual, energy, cost = _totals(
-        len(positions), part_task, device, lost, end - start, watts, price, state.facts[SPLIT] != 0.0
+    cluster, physics = world.cluster, world.physics
+    tasks, parts = state.tasks[: state.counters[TASKS]], state.parts[: state.counters[PARTS]]
+    if FEW * len(positions) < len(tasks):
+        rows, owner = _parts_of(tasks, parts, positions)
+        order = np.argsort(rows, kind="stable")
+        rows, owner = rows[order], owner[order]
+    else:
+        rows, owner = _parts_among(len(tasks), parts, positions)
+    serial = bool(state.facts[SPLIT] != 0.0)
+    identity, arrival, ready, finish, failed = _task_columns(tasks, positions)
+    device, share, start, end, expected, lost = _part_columns(parts, rows)
+    actual, energy, cost = task_totals(
+        len(positions), owner, device, lost, start, end, cluster.column("watts"), physics.busy_price(cluster), serial
     )
     return OutcomeBatch(
-        state.tasks["id"][positions],
-        state.tasks["arrival"][positions],
-        state.tasks["ready"][positions],
-        state.tasks["finish"][positions],
+        identity,
+        arrival,
+        ready,
+        finish,
         actual,
         energy,
         cost,
-        state.tasks["status"][positions] == FAILED,
-        part_task,
+        failed,
+        owner,
         device,
-        state.parts["share"][parts],
+        share,
         start,
         end,
-        state.parts["expected"][parts],
+        expected,
         lost,
         cluster.names,
         cluster.gpu_id,
         cluster.column("idle_watts"),
         physics.idle_price(cluster),
+        state.queues[positions] if len(state.queues) else None,
     )
 
 
 @nb.njit(cache=True)
-def _parts_of(sim: State, positions: IntArray) -> tuple[IntArray, IntArray]:
-    """The parts of these tasks, lost ones too, and whose they are."""
+def _parts_of(tasks: Records, parts: Records, positions: IntArray) -> tuple[IntArray, IntArray]:
+    """The parts of these tasks, lost ones too, and whose they are; task by task."""
     count = 0
     for t in positions:
-        p = sim.tasks[t].last_part
+        p = tasks[t].last_part
         while p >= 0:
             count += 1
-            p = sim.parts[p].before
-    parts, owner = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+            p = parts[p].before
+    rows, owner = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     k = 0
     for i in range(len(positions)):
-        p = sim.tasks[positions[i]].last_part
+        p = tasks[positions[i]].last_part
         while p >= 0:
-            parts[k] = p
+            rows[k] = p
             owner[k] = i
             k += 1
-            p = sim.parts[p].before
-    return parts, owner
+            p = parts[p].before
+    return rows, owner
 
 
 @nb.njit(cache=True)
-def _totals(
-    tasks: int,
-    part_task: IntArray,
-    device: IntArray,
-    lost: np.ndarray,
-    seconds: FloatArray,
-    watts: FloatArray,
-    price: FloatArray,
-    serial: bool,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    actual, energy, cost = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks)
-    for p in range(len(part_task)):
-        t, d = part_task[p], device[p]
-        energy[t] += watts[d] * seconds[p]
-        cost[t] += price[d] * seconds[p]
-        if lost[p]:
-            continue
-        actual[t] = actual[t] + seconds[p] if serial else max(actual[t], seconds[p])
-    return actual, energy, cost
+def _parts_among(tasks: int, parts: Records, positions: IntArray) -> tuple[IntArray, IntArray]:
+    """The same in the order the parts were decided, by going through all parts."""
+    place = np.full(tasks, -1, dtype=np.int32)
+    for i in range(len(positions)):
+        place[positions[i]] = i
+    rows, owner = np.empty(len(parts), dtype=np.int64), np.empty(len(parts), dtype=np.int64)
+    k = 0
+    for p in range(len(parts)):
+        i = place[parts[p].task]
+        if i >= 0:
+            rows[k] = p
+            owner[k] = i
+            k += 1
+    return rows[:k], owner[:k]
+
+
+@nb.njit(cache=True)
+def _task_columns(
+    tasks: Records, positions: IntArray
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Id, arrival, readiness, finish and failure, in one pass over the records."""
+    count = len(positions)
+    identity, failed = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.bool_)
+    arrival, ready, finish = np.empty(count), np.empty(count), np.empty(count)
+    for i in range(count):
+        task = tasks[positions[i]]
+        identity[i] = task.id
+        arrival[i] = task.arrival
+        ready[i] = task.ready
+        finish[i] = task.finish
+        failed[i] = task.status == FAILED
+    return identity, arrival, ready, finish, failed
+
+
+@nb.njit(cache=True)
+def _part_columns(
+    parts: Records, rows: IntArray
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Device, share, start, end, expected seconds and loss, in one pass over the records."""
+    count = len(rows)
+    device, lost = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.bool_)
+    share, start, end, expected = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    for k in range(count):
+        part = parts[rows[k]]
+        device[k] = part.device
+        share[k] = part.share
+        start[k] = part.start
+        end[k] = part.end
+        expected[k] = part.expected
+        lost[k] = part.lost != 0
+    return device, share, start, end, expected, lost

@@ -29,13 +29,13 @@ def disturb(sim: State, observing: bool, isolated: bool) -> None:
     event = sim.disturbances[sim.counters[DISTURBED]]
     at, device, speed = event.time, event.device, event.speed
     sim.counters[DISTURBED] += 1
-    advance(sim.devices, sim.lanes, sim.parts, at)
-    before = sim.lanes[device].speed
-    sim.lanes[device].speed = speed
+    advance(sim.devices, sim.device_queues, sim.parts, at)
+    before = sim.device_queues[device].speed
+    sim.device_queues[device].speed = speed
     sim.counters[DOWN] += int(speed == 0.0) - int(before == 0.0)
     sim.devices[device, AVAILABLE] = 1.0 if speed > 0.0 else 0.0
     if speed == 0.0:
-        p = sim.lanes[device].head
+        p = sim.device_queues[device].head
         while p >= 0:
             take_back(sim, sim.parts[p].task, at)
             p = sim.parts[p].next
@@ -61,21 +61,21 @@ def take_back(sim: State, task: int, at: float) -> None:
 def drop_lost(sim: State) -> None:
     """Unlink the lost parts from every queue and recount what is left."""
     for d in range(sim.devices.shape[0]):
-        p = sim.lanes[d].head
-        sim.lanes[d].head = -1
-        sim.lanes[d].tail = -1
-        sim.lanes[d].expected = 0.0
+        p = sim.device_queues[d].head
+        sim.device_queues[d].head = -1
+        sim.device_queues[d].tail = -1
+        sim.device_queues[d].expected = 0.0
         sim.devices[d, QUEUED] = 0.0
         while p >= 0:
             following = sim.parts[p].next
             if sim.parts[p].lost == 0:
                 sim.parts[p].next = -1
-                if sim.lanes[d].head < 0:
-                    sim.lanes[d].head = p
+                if sim.device_queues[d].head < 0:
+                    sim.device_queues[d].head = p
                 else:
-                    sim.parts[sim.lanes[d].tail].next = p
-                sim.lanes[d].tail = p
-                sim.lanes[d].expected += sim.parts[p].expected
+                    sim.parts[sim.device_queues[d].tail].next = p
+                sim.device_queues[d].tail = p
+                sim.device_queues[d].expected += sim.parts[p].expected
                 sim.devices[d, QUEUED] += 1.0
             p = following
 
@@ -90,7 +90,7 @@ def project(sim: State, at: float, device: int, before: float) -> None:
     count = sim.devices.shape[0]
     cursor = np.empty(count, dtype=np.int64)
     for d in range(count):
-        cursor[d] = sim.lanes[d].head
+        cursor[d] = sim.device_queues[d].head
         # A device whose queue is empty stays free since its last part's end, or since its work was taken back.
         sim.free[d] = min(sim.free[d], at)
     while True:
@@ -104,17 +104,17 @@ def project(sim: State, at: float, device: int, before: float) -> None:
         cursor[d] = sim.parts[p].next
         if sim.parts[p].start <= at:
             if d == device:
-                sim.parts[p].end = at + (sim.parts[p].end - at) * (before / sim.lanes[d].speed)
+                sim.parts[p].end = at + (sim.parts[p].end - at) * (before / sim.device_queues[d].speed)
         else:
             start = max(at, sim.free[d])
             if sim.parts[p].after >= 0:
                 start = max(start, sim.parts[sim.parts[p].after].end)
             sim.parts[p].start = start
-            sim.parts[p].end = start + sim.parts[p].work / sim.lanes[d].speed
+            sim.parts[p].end = start + sim.parts[p].work / sim.device_queues[d].speed
         sim.free[d] = sim.parts[p].end
     for d in range(count):
-        p = sim.lanes[d].head
-        set_head(sim.devices, sim.lanes, sim.parts, d, p)
+        p = sim.device_queues[d].head
+        set_head(sim.devices, sim.device_queues, sim.parts, d, p)
         while p >= 0:
             task = sim.parts[p].task
             sim.tasks[task].finish = last_end(sim.parts, sim.tasks[task].first_part, sim.tasks[task].part_count)

@@ -5,16 +5,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hybrid_scheduler.cluster.arrays import grown
 from hybrid_scheduler.cluster.compiled import hot
 from hybrid_scheduler.cluster.queues import advance
-from hybrid_scheduler.cluster.state import CURRENT, DONE, EDGES, NEXT, PARTS, READY, TASKS, Records, State
+from hybrid_scheduler.cluster.state import (
+    CURRENT,
+    DONE,
+    EDGES,
+    NEWEST,
+    NEXT,
+    OLDEST,
+    PARTS,
+    READY,
+    TASKS,
+    WAITING_TASKS,
+    Records,
+    State,
+)
 from hybrid_scheduler.model.task import FloatArray
 
 
 @hot
-def leave_queues(devices: FloatArray, lanes: Records, parts: Records, now: float) -> None:
+def leave_queues(devices: FloatArray, device_queues: Records, parts: Records, now: float) -> None:
     """Let finished parts leave the queues, as the next decision would."""
-    advance(devices, lanes, parts, now)
+    advance(devices, device_queues, parts, now)
 
 
 def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
@@ -23,7 +37,7 @@ def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
     A task may only go together with its parents. Tasks and parts are numbered anew; nothing that a scheduler or an
     outcome could see changes.
     """
-    leave_queues(state.devices, state.lanes, state.parts, now)
+    leave_queues(state.devices, state.device_queues, state.parts, now)
     c = state.counters
     used_parts, stays = int(c[PARTS]), ~gone
     kept = np.flatnonzero(stays[state.parts["task"][:used_parts]])
@@ -32,27 +46,36 @@ def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
     parts["task"] = new_task[parts["task"]]
     for link in ("next", "after", "before"):
         parts[link] = new_part[parts[link]]
-    lanes = state.lanes.copy()
+    device_queues = state.device_queues.copy()
     for link in ("head", "tail"):
-        lanes[link] = new_part[lanes[link]]
+        device_queues[link] = new_part[device_queues[link]]
     tasks = state.tasks[: c[TASKS]][stays]
     for link in ("first_part", "last_part"):
         tasks[link] = new_part[tasks[link]]
     edges, tasks["first_edge"] = _edges(state, tasks["first_edge"], new_task)
-    heaps = {"ready": state.ready[: c[READY]].copy(), "done": state.done[: c[DONE]].copy()}
+    sizes = {"ready": c[READY], "done": c[DONE], "shortest": c[WAITING_TASKS]}
+    heaps = {name: getattr(state, name)[:size].copy() for name, size in sizes.items()}
     for heap in heaps.values():
         heap["task"] = new_task[heap["task"]]
+    room = state.room[: len(gone)][stays[: len(state.room)]]
+    waiting = heaps["shortest"]["task"]
+    for link in ("older", "newer"):
+        room[link][waiting] = new_task[room[link][waiting]]
+    heaps["shortest"] = grown(heaps["shortest"], len(room))
+    c[[OLDEST, NEWEST]] = new_task[c[[OLDEST, NEWEST]]]
     c[NEXT] = int(stays[: c[NEXT]].sum())
     count = len(gone)
     c[TASKS], c[PARTS], c[EDGES], c[CURRENT] = len(tasks), len(parts), len(edges), -1
     return state._replace(
-        lanes=lanes,
+        device_queues=device_queues,
         tasks=tasks,
         parts=parts,
         edges=edges,
+        room=room,
         features=state.features[:count][stays],
         nominal=state.nominal[:count][stays],
         realised=state.realised[:count][stays],
+        queues=state.queues[:count][stays[: len(state.queues)]],
         **heaps,
     )
 

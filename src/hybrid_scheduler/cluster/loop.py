@@ -94,11 +94,11 @@ def settle(
 
 
 @hot
-def true_times(realised: FloatArray, lanes: Records, task: int, result: FloatArray) -> None:
+def true_times(realised: FloatArray, device_queues: Records, task: int, result: FloatArray) -> None:
     """The realised seconds of a task at the devices' present speeds; infinite where a device is down."""
-    for d in range(len(lanes)):
+    for d in range(len(device_queues)):
         for k in range(2):
-            result[k, d] = realised[task, k, d] / lanes[d].speed if lanes[d].speed > 0.0 else np.inf
+            result[k, d] = realised[task, k, d] / device_queues[d].speed if device_queues[d].speed > 0.0 else np.inf
 
 
 @hot
@@ -108,6 +108,41 @@ def all_free(free: FloatArray) -> float:
     for d in range(len(free)):
         latest = max(latest, free[d])
     return latest
+
+
+@inlined
+def carry_out(
+    devices: FloatArray,
+    facts: FloatArray,
+    free: FloatArray,
+    device_queues: Records,
+    out: FloatArray,
+    c: IntArray,
+    tasks: Records,
+    features: FloatArray,
+    realised: FloatArray,
+    ready: Records,
+    done: Records,
+    edges: Records,
+    parts: Records,
+    queues: FloatArray,
+    now: float,
+    observing: bool,
+    isolated: bool,
+) -> None:
+    """Carry out the legal decision in `out` for the current task: place it or, where it does not fit, fail it."""
+    task, finish = c[CURRENT], now
+    c[CURRENT] = -1
+    if len(queues) > 0:
+        for d in range(len(free)):
+            queues[task, d] = max(free[d], now) - tasks[task].ready if device_queues[d].speed > 0.0 else np.inf
+    count = fit(devices, facts, out, features[task, TASK_MEMORY], c[ANSWER])
+    if count > 0:
+        finish = place(devices, facts, free, device_queues, tasks, realised, parts, out, c[PARTS], task, now, count)
+        c[PARTS] += count
+    else:
+        tasks[task].status = FAILED
+    c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, finish, observing, isolated)
 
 
 @hot
@@ -140,25 +175,22 @@ def run(
         isolated: Every task meets an idle node: the next arrives when the last has ended.
     """
     # Bound once: reading a field of the tuple inside the loop costs reference counting on every access.
-    devices, facts, free, lanes, scratch, out, c, clocks, disturbances, tasks, features, nominal, realised = sim[:13]
-    ready, done, edges, parts = sim[13:]
+    devices, facts, free, device_queues, scratch, out, c, clocks, disturbances, tasks, features, nominal, realised = (
+        sim[:13]
+    )
+    ready, done, edges, parts = sim[13:17]
+    queues = sim[22]
     while True:
         if c[PARTS] + 2 > len(parts):
             return GROW
         if c[CURRENT] >= 0:
-            task, now, count = c[CURRENT], clocks[NOW], c[ANSWER]
-            code = illegal(devices, out, count)
+            code = illegal(devices, out, c[ANSWER])
             if code != 0:
                 return code
-            c[CURRENT] = -1
-            count = fit(devices, facts, out, features[task, TASK_MEMORY], count)
-            finish = now
-            if count > 0:
-                finish = place(devices, facts, free, lanes, tasks, realised, parts, out, c[PARTS], task, now, count)
-                c[PARTS] += count
-            else:
-                tasks[task].status = FAILED
-            c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, finish, observing, isolated)
+            carry_out(
+                devices, facts, free, device_queues, out, c, tasks, features, realised, ready, done, edges,
+                parts, queues, clocks[NOW], observing, isolated,
+            )  # fmt: skip
         task, on_heap = next_task(tasks, ready, c)
         now = np.inf
         if task >= 0:
@@ -191,7 +223,7 @@ def run(
             tasks[task].status = FAILED
             c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated)
             continue
-        advance(devices, lanes, parts, now)
+        advance(devices, device_queues, parts, now)
         c[CURRENT] = task
         number = c[DECISIONS]
         c[DECISIONS] = number + 1
@@ -200,7 +232,7 @@ def run(
         if sees == SEES_ESTIMATES:
             c[ANSWER] = policy(number, now, features[task], devices, nominal[task], no_free, facts, memory, out)
         elif sees == SEES_TRUTH:
-            true_times(realised, lanes, task, scratch)
+            true_times(realised, device_queues, task, scratch)
             c[ANSWER] = policy(number, now, features[task], devices, scratch, free, facts, memory, out)
         else:
             c[ANSWER] = policy(number, now, features[task], devices, no_times, no_free, facts, memory, out)

@@ -40,43 +40,43 @@ SHARE_TOLERANCE = 1e-12
 
 
 @inlined
-def advance(devices: FloatArray, lanes: Records, parts: Records, now: float) -> None:
+def advance(devices: FloatArray, device_queues: Records, parts: Records, now: float) -> None:
     """Let finished parts leave the queues and bring the visible columns up to date."""
-    for d in range(len(lanes)):
-        lane = lanes[d]
-        if lane.head_end <= now:
-            p = lane.head
+    for d in range(len(device_queues)):
+        queue = device_queues[d]
+        if queue.head_end <= now:
+            p = queue.head
             while p >= 0 and parts[p].end <= now:
-                lane.expected -= parts[p].expected
+                queue.expected -= parts[p].expected
                 devices[d, QUEUED] -= 1.0
                 p = parts[p].next
-            set_head(devices, lanes, parts, d, p)
-        if lane.head < 0:
+            set_head(devices, device_queues, parts, d, p)
+        if queue.head < 0:
             continue
-        backlog = lane.expected
-        if lane.head_start <= now:
-            ran = now - lane.head_start
-            left = lane.head_expected - ran if ran < lane.head_expected else OVERRUN_SHARE * ran
-            backlog += left - lane.head_expected
-            devices[d, SINCE] = lane.head_start
+        backlog = queue.expected
+        if queue.head_start <= now:
+            ran = now - queue.head_start
+            left = queue.head_expected - ran if ran < queue.head_expected else OVERRUN_SHARE * ran
+            backlog += left - queue.head_expected
+            devices[d, SINCE] = queue.head_start
         else:
             devices[d, SINCE] = np.nan
         devices[d, BACKLOG] = max(backlog, 0.0)
 
 
 @inlined
-def set_head(devices: FloatArray, lanes: Records, parts: Records, device: int, p: int) -> None:
+def set_head(devices: FloatArray, device_queues: Records, parts: Records, device: int, p: int) -> None:
     """Make `p` the first part of a queue; -1 empties it, which also resets the sum, so rounding cannot pile up."""
-    lane = lanes[device]
-    lane.head = p
+    queue = device_queues[device]
+    queue.head = p
     if p >= 0:
-        lane.head_start = parts[p].start
-        lane.head_end = parts[p].end
-        lane.head_expected = parts[p].expected
+        queue.head_start = parts[p].start
+        queue.head_end = parts[p].end
+        queue.head_expected = parts[p].expected
         return
-    lane.tail = -1
-    lane.expected = 0.0
-    lane.head_end = np.inf
+    queue.tail = -1
+    queue.expected = 0.0
+    queue.head_end = np.inf
     devices[device, QUEUED] = 0.0
     devices[device, SINCE] = np.nan
     devices[device, BACKLOG] = 0.0
@@ -131,7 +131,7 @@ def fallback_cpu(devices: np.ndarray, node: float) -> int:
 def append_part(
     devices: FloatArray,
     free: FloatArray,
-    lanes: Records,
+    device_queues: Records,
     tasks: Records,
     parts: Records,
     p: int,
@@ -155,14 +155,14 @@ def append_part(
     tasks[task].last_part = p
     parts[p].lost = 0
     parts[p].start = max(now, free[device])
-    parts[p].end = parts[p].start + work / lanes[device].speed
+    parts[p].end = parts[p].start + work / device_queues[device].speed
     free[device] = parts[p].end
-    if lanes[device].head < 0:
-        set_head(devices, lanes, parts, device, p)
+    if device_queues[device].head < 0:
+        set_head(devices, device_queues, parts, device, p)
     else:
-        parts[lanes[device].tail].next = p
-    lanes[device].tail = p
-    lanes[device].expected += expected
+        parts[device_queues[device].tail].next = p
+    device_queues[device].tail = p
+    device_queues[device].expected += expected
     devices[device, QUEUED] += 1.0
 
 
@@ -190,7 +190,7 @@ def place(
     devices: FloatArray,
     facts: FloatArray,
     free: FloatArray,
-    lanes: Records,
+    device_queues: Records,
     tasks: Records,
     realised: FloatArray,
     parts: Records,
@@ -211,15 +211,15 @@ def place(
         share = min(out[row, PART_SHARE], 1.0)
         work = (realised[task, FIXED, d] + share * realised[task, SHARED, d]) * stretch
         p = first + k
-        append_part(devices, free, lanes, tasks, parts, p, task, now, d, share, out[row, PART_EXPECTED], work)
+        append_part(devices, free, device_queues, tasks, parts, p, task, now, d, share, out[row, PART_EXPECTED], work)
         if k == 1 and serial:
             parts[p].after = first
             if parts[p].start < parts[first].end:
                 parts[p].start = parts[first].end
-                parts[p].end = parts[p].start + work / lanes[d].speed
+                parts[p].end = parts[p].start + work / device_queues[d].speed
                 free[d] = parts[p].end
-                if lanes[d].head == p:
-                    set_head(devices, lanes, parts, d, p)
+                if device_queues[d].head == p:
+                    set_head(devices, device_queues, parts, d, p)
     tasks[task].first_part = first
     tasks[task].part_count = count
     tasks[task].status = PLACED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numba as nb
@@ -11,49 +12,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.abandoning import abandon
+from hybrid_scheduler.cluster.arrays import empty_state, grown, link, with_tasks
 from hybrid_scheduler.cluster.collect import collect
+from hybrid_scheduler.cluster.dispatch_loop import run_dispatch
 from hybrid_scheduler.cluster.disturb import disturb
 from hybrid_scheduler.cluster.forgetting import forget
 from hybrid_scheduler.cluster.heap import pop, push
 from hybrid_scheduler.cluster.loop import run, true_times
 from hybrid_scheduler.cluster.state import (
     ANSWER,
-    CLOCKS,
-    COUNTERS,
+    ASK,
+    CHANGED,
     CURRENT,
     DECISIONS,
     DISTURB,
-    DISTURBANCE,
+    DISTURBED,
     DONE,
     DOOMED,
-    EDGE,
     EDGES,
     FAILED,
     GROW,
-    HEAP,
     ILLEGAL,
     ILLEGAL_REASONS,
-    LANE,
     NOW,
-    PART,
     PARTS,
     PLACED,
     READY,
-    SEES_ESTIMATES,
     SEES_QUEUES,
-    SEES_TRUTH,
-    TASK,
     TASKS,
-    Records,
-    State,
+    WAITING_TASKS,
 )
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.outcome import OutcomeBatch
-from hybrid_scheduler.model.task import FloatArray, IntArray, TaskBatch
-from hybrid_scheduler.model.view import KERNEL_SIGNATURE, NO_FREE, NO_TIMES, ClusterView
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.model.task import FloatArray, IntArray
+from hybrid_scheduler.model.view import DISPATCH_SIGNATURE, KERNEL_SIGNATURE, NO_FREE, NO_TIMES
+from hybrid_scheduler.physics.world import TimedTasks, World
 
 NO_LIMIT = 2**62
 
@@ -63,132 +57,107 @@ def _no_policy(number, now, task, devices, times, free, facts, state, out):  # t
     return 0
 
 
-def _run(*arguments: Any) -> int:
-    """The compiled loop without numba's look at the types of all arguments, which takes longer than a decision.
+@nb.cfunc(DISPATCH_SIGNATURE, cache=True)
+def _no_dispatch(number, now, waiting, times, devices, free, facts, state, out):  # type: ignore[no-untyped-def]
+    return 0
 
-    That is safe because they are always the same: `Simulation` makes the arrays, `_check_memory` looks at the rest.
+
+class _EntryPoint:
+    """A compiled function without numba's look at the types of all arguments, which takes longer than a decision.
+
+    That is safe because they are always the same: `Simulation` makes the arrays, `_check_state` looks at the rest.
     """
-    global _entry
-    if _entry is None:
-        reason: int = run(*arguments)
-        (compiled,) = run.overloads.values()  # type: ignore[attr-defined]
-        _entry = compiled.entry_point
-        return reason
-    return _entry(*arguments)
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._entry: Callable[..., int] | None = None
+
+    def __call__(self, *arguments: Any) -> int:
+        if self._entry is None:
+            reason: int = self._function(*arguments)
+            (compiled,) = self._function.overloads.values()
+            self._entry = compiled.entry_point
+            return reason
+        return self._entry(*arguments)
 
 
-_entry: Callable[..., int] | None = None
+_run, _run_dispatch = _EntryPoint(run), _EntryPoint(run_dispatch)
 
 
-def _check_memory(memory: FloatArray) -> None:
+def _check_state(state: FloatArray) -> None:
     """Refuse a scheduler's state that compiled code would misread."""
-    good = isinstance(memory, np.ndarray) and memory.dtype == np.float64 and memory.ndim == 1
-    if not (good and memory.flags.c_contiguous):
+    good = isinstance(state, np.ndarray) and state.dtype == np.float64 and state.ndim == 1
+    if not (good and state.flags.c_contiguous):
         raise SchedulerError("kernel_state must give a contiguous, one-dimensional array of float64")
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """How tasks may wait for a scheduler that dispatches.
+
+    Attributes:
+        shortest: How many of the shortest waiting tasks a compiled policy is shown.
+        oldest: How many of the oldest.
+        idle_only: The scheduler starts nothing while every device is busy.
+    """
+
+    shortest: int
+    oldest: int
+    idle_only: bool
+
+
 class Simulation:
-    """Owns the arrays of one scheduler's node; the compiled loop does the work.
+    """Owns the arrays of one scheduler's node; the compiled loops do the work.
 
     Not thread-safe: one thread at a time. Tasks may be added while a run is under way, as long as they arrive no
     earlier than what has been decided already.
 
     Args:
-        cluster: The devices and what will happen to them.
-        physics: Cost model, split, memory policy, prices.
+        world: The devices and what will happen to them, and how they behave.
         sees: What the scheduler may see beyond the queues (`SEES_*` of `cluster.state`).
         isolated: Every task meets an idle node.
         observing: Outcomes are kept until `take_outcomes` fetches them, and a run stops when one is due.
+        waiting: How tasks wait until the scheduler starts them; None when it decides every task at once.
+        recording: Outcomes say how long the queues were at the decision.
     """
 
     def __init__(
         self,
-        cluster: ClusterSpec,
-        physics: Physics,
+        world: World,
         *,
         sees: int = SEES_QUEUES,
         isolated: bool = False,
         observing: bool = False,
+        waiting: Waiting | None = None,
+        recording: bool = False,
     ) -> None:
-        self.cluster = cluster
-        self.physics = physics
+        self.world = world
         self._sees = sees
         self._isolated = isolated
         self._observing = observing
-        count = len(cluster.devices)
-        lanes = np.zeros(count, dtype=LANE)
-        lanes["speed"], lanes["head_end"], lanes["head"], lanes["tail"] = 1.0, np.inf, -1, -1
-        counters = np.zeros(COUNTERS, dtype=np.int64)
-        counters[CURRENT] = -1
-        events = [(d.time, d.speed, cluster.names.index(d.device)) for d in cluster.disturbances]
-        self.state = State(
-            devices=cluster.public_table(),
-            facts=physics.facts(),
-            free=np.zeros(count),
-            lanes=lanes,
-            scratch=np.zeros((2, count)),
-            out=np.zeros((2, 3)),
-            counters=counters,
-            clocks=np.zeros(CLOCKS),
-            disturbances=np.array(sorted(events, key=lambda e: e[0]), dtype=DISTURBANCE),
-            tasks=np.zeros(0, dtype=TASK),
-            features=np.zeros((0, 5)),
-            nominal=np.zeros((0, 2, count)),
-            realised=np.zeros((0, 2, count)),
-            ready=np.zeros(0, dtype=HEAP),
-            done=np.zeros(0, dtype=HEAP),
-            edges=np.zeros(0, dtype=EDGE),
-            parts=np.zeros(0, dtype=PART),
-        )
+        self._waiting = waiting
+        self._recording = recording
+        shown = (0, 0) if waiting is None else (waiting.shortest, waiting.oldest)
+        self.state = empty_state(world, *shown)
 
-    def add(self, tasks: TaskBatch, nominal: FloatArray, realised: FloatArray) -> None:
-        """Append tasks with their nominal and realised times (`Physics`); parents must be in the same batch."""
-        state, n = self.state, len(tasks)
-        base = int(state.counters[TASKS])
-        rows = slice(base, base + n)
-        if base == 0:
-            # A million tasks need not be copied for every scheduler in the race.
-            nominal, realised = np.ascontiguousarray(nominal), np.ascontiguousarray(realised)
-            state = state._replace(features=tasks.feature_rows(), nominal=nominal, realised=realised)
-        else:
-            features, times = _room(state.features, base + n), _room(state.nominal, base + n)
-            truth = _room(state.realised, base + n)
-            features[rows], times[rows], truth[rows] = tasks.feature_rows(), nominal, realised
-            state = state._replace(features=features, nominal=times, realised=truth)
-        heap = base + n if tasks.has_dependencies or len(state.disturbances) or len(state.edges) else 0
-        records = _room(state.tasks, base + n)
-        new = records[rows]
-        new["id"], new["parents"] = tasks.task_id, np.diff(tasks.parent_start)
-        new["waiting"] = new["parents"]
-        for name in ("arrival", "earliest", "due"):
-            new[name] = tasks.arrival_time
-        for name in ("first_edge", "first_part", "last_part"):
-            new[name] = -1
-        edges = int(state.counters[EDGES])
-        state = state._replace(
-            tasks=records,
-            ready=_room(state.ready, heap),
-            done=_room(state.done, base + n if self._observing else 0),
-            edges=_room(state.edges, edges + len(tasks.parents)),
-            parts=_room(state.parts, base + n + 2),
+    def add(self, timed: TimedTasks) -> None:
+        """Append tasks; parents must be in the same batch."""
+        waiting = self._waiting is not None
+        self.state = with_tasks(
+            self.state, timed, observing=self._observing, waiting=waiting, recording=self._recording
         )
-        children = base + np.repeat(np.arange(n), np.diff(tasks.parent_start))
-        _link(state.tasks, state.edges, edges, base + tasks.parents, children)
-        state.counters[EDGES] = edges + len(tasks.parents)
-        state.counters[TASKS] = base + n
-        self.state = state
 
     def depend(self, position: int, parents: Sequence[int]) -> None:
         """Let the task added last, at `position`, wait for earlier tasks by their positions, before it is looked at."""
         state, edges = self.state, int(self.state.counters[EDGES])
         state = state._replace(
-            edges=_room(state.edges, edges + len(parents)), ready=_room(state.ready, int(state.counters[TASKS]))
+            edges=grown(state.edges, edges + len(parents)), ready=grown(state.ready, int(state.counters[TASKS]))
         )
         task = state.tasks[position]
         unsettled = [p for p in parents if state.tasks[p]["status"] not in (PLACED, FAILED)]
         task["parents"], task["waiting"] = len(parents), len(unsettled)
         children = np.full(len(parents), position)
-        _link(state.tasks, state.edges, edges, np.array(parents, dtype=np.int64), children)
+        link(state.tasks, state.edges, edges, np.array(parents, dtype=np.int64), children)
         state.counters[EDGES] = edges + len(parents)
         for settled in state.tasks[[p for p in parents if p not in unsettled]]:
             task["due"] = max(task["due"], settled["finish"])
@@ -215,13 +184,24 @@ class Simulation:
         finish = tasks["finish"][self.finishing_after(after)]
         return float(np.partition(finish, count - 1)[count - 1]) if len(finish) >= count else math.inf
 
+    def all_free(self) -> float:
+        """When the last device becomes free, as things stand."""
+        return float(self.state.free.max())
+
+    def backlog_seconds(self, now: float) -> float:
+        """Seconds until a device has done what is queued there and its share of what waits: the mean of all devices."""
+        state, waiting = self.state, self.state.shortest[: self.waiting_tasks]["task"]
+        shortest = state.realised[waiting].sum(axis=1).min(axis=1, initial=np.inf)
+        queued = np.maximum(state.free - now, 0.0).sum()
+        return float(queued + shortest.sum()) / len(state.free)
+
     def busy_seconds(self, until: float, of: NDArray[np.bool_] | None = None) -> FloatArray:
         """Seconds every device has worked until then on the tasks in memory, or on those where `of` is true."""
         parts = self.state.parts[: self.state.counters[PARTS]]
         if of is not None:
             parts = parts[of[parts["task"]]]
         seconds = np.minimum(parts["end"], until) - np.minimum(parts["start"], until)
-        busy = np.bincount(parts["device"], weights=seconds, minlength=len(self.cluster.devices))
+        busy = np.bincount(parts["device"], weights=seconds, minlength=len(self.world.cluster.devices))
         return busy.astype(np.float64)
 
     def forget(self, gone: NDArray[np.bool_], now: float) -> None:
@@ -234,13 +214,13 @@ class Simulation:
     def abandon(self, now: float) -> IntArray:
         """Fail every task that has not finished by `now` and empty all queues; returns the positions of those tasks."""
         if self._observing:
-            self.state = self.state._replace(done=_room(self.state.done, int(self.state.counters[TASKS])))
+            self.state = self.state._replace(done=grown(self.state.done, int(self.state.counters[TASKS])))
         return abandon(self.state, now, self._observing)
 
     def run(
         self,
         policy: Any | None,
-        memory: FloatArray,
+        policy_state: FloatArray,
         *,
         until: float = math.inf,
         limit: int = NO_LIMIT,
@@ -250,13 +230,27 @@ class Simulation:
         Raises:
             IllegalDecisionError: The last decision cannot be carried out.
         """
-        _check_memory(memory)
+        _check_state(policy_state)
         while True:
-            reason: int = _run(
+            reason = self._loop(policy, policy_state, until, limit)
+            if reason == GROW:
+                space = max(64, int(self.state.counters[TASKS]))
+                self.state = self.state._replace(parts=grown(self.state.parts, len(self.state.parts) + space))
+                continue
+            if reason == DISTURB:
+                self._disturb()
+                continue
+            if reason >= ILLEGAL:
+                self._refuse(reason)
+            return reason
+
+    def _loop(self, policy: Any | None, policy_state: FloatArray, until: float, limit: int) -> int:
+        if self._waiting is None:
+            return _run(
                 _no_policy if policy is None else policy,
                 policy is not None,
                 self._sees,
-                memory,
+                policy_state,
                 NO_TIMES,
                 NO_FREE,
                 self.state,
@@ -265,16 +259,34 @@ class Simulation:
                 self._observing,
                 self._isolated,
             )
-            if reason == GROW:
-                room = max(64, int(self.state.counters[TASKS]))
-                self.state = self.state._replace(parts=_room(self.state.parts, len(self.state.parts) + room))
-                continue
-            if reason == DISTURB:
-                disturb(self.state, self._observing, self._isolated)
-                continue
-            if reason >= ILLEGAL:
-                self._refuse(reason)
-            return reason
+        return _run_dispatch(
+            _no_dispatch if policy is None else policy,
+            policy is not None,
+            self._sees,
+            self._waiting.shortest,
+            self._waiting.oldest,
+            self._waiting.idle_only,
+            policy_state,
+            NO_FREE,
+            self.state,
+            until,
+            limit,
+            self._observing,
+            self._isolated,
+        )
+
+    def _disturb(self) -> None:
+        state = self.state
+        at = float(state.disturbances[state.counters[DISTURBED]]["time"])
+        disturb(state, self._observing, self._isolated)
+        if self._waiting is not None:
+            state.clocks[NOW] = max(state.clocks[NOW], at)
+            state.counters[ASK] = CHANGED
+
+    @property
+    def waiting_tasks(self) -> int:
+        """How many tasks are ready and wait for the scheduler to start them."""
+        return int(self.state.counters[WAITING_TASKS])
 
     @property
     def decisions(self) -> int:
@@ -291,22 +303,10 @@ class Simulation:
         """Position of the task Python is asked to decide."""
         return int(self.state.counters[CURRENT])
 
-    def view(self) -> ClusterView:
-        """A snapshot for the task that is to be decided: only what this scheduler may see."""
-        state, task = self.state, self.current
-        times, free = NO_TIMES, NO_FREE
-        if self._sees == SEES_ESTIMATES:
-            times = state.nominal[task].copy()
-        elif self._sees == SEES_TRUTH:
-            times, free = self.truth(task)
-        return ClusterView(
-            self.decisions - 1, self.now, state.devices.copy(), state.facts.copy(), self.cluster.names, times, free
-        )
-
     def truth(self, position: int) -> tuple[FloatArray, FloatArray]:
         """What nobody but the simulator knows: a task's real times at the present speeds, and when devices are free."""
         times = np.empty_like(self.state.scratch)
-        true_times(self.state.realised, self.state.lanes, position, times)
+        true_times(self.state.realised, self.state.device_queues, position, times)
         return times, self.state.free.copy()
 
     def answer(self, decision: Decision) -> None:
@@ -339,32 +339,15 @@ class Simulation:
         if positions is None:
             status = self.state.tasks["status"][: self.state.counters[TASKS]]
             positions = np.flatnonzero((status == PLACED) | (status == FAILED))
-        return collect(self.state, positions, self.cluster, self.physics)
+        return collect(self.state, positions, self.world)
 
     def _refuse(self, reason: int) -> None:
         state = self.state
         rows = state.out[: max(0, min(2, int(state.counters[ANSWER])))]
+        if self.current < 0:
+            raise IllegalDecisionError(f"a decision is illegal: {ILLEGAL_REASONS[reason - ILLEGAL]}")
         task_id = state.tasks[self.current]["id"]
         parts = "; ".join(f"device {d:g}, share {s:g}, expected {e:g} s" for d, s, e in rows)
         raise IllegalDecisionError(
             f"the decision for task {task_id} ({parts or 'no parts'}) is illegal: {ILLEGAL_REASONS[reason - ILLEGAL]}"
         )
-
-
-def _room(rows: NDArray[Any], needed: int) -> NDArray[Any]:
-    """The same rows with space for `needed`; grows by doubling, so that adding one task at a time stays cheap."""
-    if needed <= len(rows):
-        return rows
-    grown = np.empty((max(needed, 2 * len(rows)), *rows.shape[1:]), dtype=rows.dtype)
-    grown[: len(rows)] = rows
-    # Written, not only reserved: the loop should not wait for the operating system to hand out pages.
-    grown[len(rows) :] = 0
-    return grown
-
-
-@nb.njit(cache=True)
-def _link(tasks: Records, edges: Records, first: int, parents: IntArray, children: IntArray) -> None:
-    for k in range(len(parents)):
-        edges[first + k].child = children[k]
-        edges[first + k].next = tasks[parents[k]].first_edge
-        tasks[parents[k]].first_edge = first + k

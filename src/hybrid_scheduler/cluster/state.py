@@ -14,6 +14,8 @@ PLACED: Final = 1
 FAILED: Final = 2
 DOOMED: Final = 3
 """Task status: not decided yet, and one of its parents failed, so it never can be."""
+WAITS: Final = 4
+"""Task status: ready, and in the waiting room until the scheduler starts it."""
 
 NEXT: Final = 0
 """Counter: position of the next task that has not been looked at as an arrival."""
@@ -33,7 +35,20 @@ DISTURBED: Final = 8
 EDGES: Final = 9
 DOWN: Final = 10
 """Counter: devices that are down."""
-COUNTERS: Final = 11
+WAITING_TASKS: Final = 11
+"""Counter: tasks in the waiting room."""
+OLDEST: Final = 12
+"""Counter: the task that has been in the waiting room longest, -1 for none."""
+NEWEST: Final = 13
+ASK: Final = 14
+"""Counter: whether the scheduler is to be asked what to start (`QUIET`, `ASKING`, `CHANGED`)."""
+COUNTERS: Final = 15
+
+QUIET: Final = 0
+"""Nothing has changed since the scheduler started nothing."""
+ASKING: Final = 1
+CHANGED: Final = 2
+"""Something has changed at the present moment, whose other events come first."""
 
 NOW: Final = 0
 FLOOR: Final = 1
@@ -54,6 +69,10 @@ GROW: Final = 5
 """Reason: the part columns are full."""
 DISTURB: Final = 6
 """Reason: the next thing that happens is a disturbance."""
+DISPATCH: Final = 7
+"""Reason: Python must say which waiting tasks start, if any."""
+STALLED: Final = 8
+"""Reason: tasks wait, every device is idle, nothing more will happen, and the scheduler starts nothing."""
 ILLEGAL: Final = 16
 """Reasons from here on: the decision for `CURRENT` breaks a rule (`ILLEGAL_REASONS`)."""
 ILLEGAL_REASONS: Final = (
@@ -65,7 +84,9 @@ ILLEGAL_REASONS: Final = (
     "the shares of its parts do not add up to 1",
     "a split needs one GPU and one CPU",
     "a split must stay within one node",
+    "it starts a task that is not among those it was asked about",
 )
+NOT_WAITING: Final = ILLEGAL + len(ILLEGAL_REASONS) - 1
 
 SEES_QUEUES: Final = 0
 SEES_ESTIMATES: Final = 1
@@ -114,7 +135,7 @@ PART: Final = np.dtype(
 """A part: `work` is its seconds at normal speed, `next` the part behind it in its device's queue, `after` the part that
 must end first (serial splits), `before` the part of the same task decided before it; -1 for none."""
 
-LANE: Final = np.dtype(
+DEVICE_QUEUE: Final = np.dtype(
     [
         ("speed", np.float64),
         ("expected", np.float64),
@@ -130,6 +151,10 @@ LANE: Final = np.dtype(
 first and last part of the queue (-1: empty), and a copy of the first part's figures (an empty queue ends at
 infinity)."""
 
+ROOM: Final = np.dtype([("rank", np.int32), ("older", np.int32), ("newer", np.int32)], align=True)
+"""A task's place in the waiting room: its index in the heap by expected seconds, and its neighbours in the list by time
+of entering (-1: none)."""
+
 EDGE: Final = np.dtype([("child", np.int32), ("next", np.int32)], align=True)
 HEAP: Final = np.dtype([("time", np.float64), ("id", np.int64), ("task", np.int64)], align=True)
 DISTURBANCE: Final = np.dtype([("time", np.float64), ("speed", np.float64), ("device", np.int64)], align=True)
@@ -143,7 +168,7 @@ class State(NamedTuple):
     devices: FloatArray
     facts: FloatArray
     free: FloatArray
-    lanes: Records
+    device_queues: Records
     scratch: FloatArray
     out: FloatArray
     counters: IntArray
@@ -157,3 +182,9 @@ class State(NamedTuple):
     done: Records
     edges: Records
     parts: Records
+    room: Records
+    shortest: Records
+    candidates: IntArray
+    waiting: FloatArray
+    waiting_times: FloatArray
+    queues: FloatArray

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.metrics.base import Value
+from hybrid_scheduler.metrics.base import MetricInfo, Value
 from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model.errors import InvalidInputError, SchedulerError
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.bounds import LowerBound
-from hybrid_scheduler.physics.cost import FormulaCost
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 
 REHEARSAL_TASKS = 8
+DECISION = MetricInfo("decision_us", "mean time of a decision", "decision", "µs", False, "By the clock on the wall.")
+"""What stands beside the metrics: how long a scheduler thinks."""
 LEARNING_COUNTERS = ("updates", "refits")
 """Attributes by which learners say how often they learned during the race."""
 
@@ -43,6 +43,17 @@ class SchedulerResult:
     metrics: Mapping[str, Value]
     decision_us: float
     learning: Mapping[str, int] = field(default_factory=dict)
+
+    def figures(self) -> dict[str, Value]:
+        """All of them, in the words of the document."""
+        return {**self.metrics, "decision_us": self.decision_us, **self.learning}
+
+    def __getattr__(self, name: str) -> Any:
+        """A metric or counter by its name: `result["mct"].avg_response`."""
+        figures = {} if name.startswith("__") else self.figures()
+        if name not in figures:
+            raise AttributeError(f"there is no figure {name!r}; there are {', '.join(figures)}")
+        return figures[name]
 
 
 @dataclass(frozen=True)
@@ -67,15 +78,12 @@ class ComparisonResult:
         return {
             "seed": self.comparison.seed,
             "workload": self.comparison.workload_facts(),
-            "cluster": self.comparison.cluster_facts(),
+            "cluster": self.comparison.world.facts(),
             "lower_bound": {
                 "makespan": None if bound is None else bound.makespan,
                 "avg_response": None if bound is None else bound.avg_response,
             },
-            "schedulers": {
-                name: {**result.metrics, "decision_us": result.decision_us, **result.learning}
-                for name, result in self.schedulers.items()
-            },
+            "schedulers": {name: result.figures() for name, result in self.schedulers.items()},
             "wall_seconds": self.wall_seconds,
         }
 
@@ -87,8 +95,7 @@ class Comparison:
     Attributes:
         tasks: The stream every scheduler sees.
         schedulers: The contestants by name. They are used up: run a comparison once, or give it clones.
-        cluster: The devices.
-        physics: How they behave.
+        world: The devices and how they behave.
         seed: Seed of the noise.
         isolated: Every task meets an idle node.
         warmup: Statistics and bounds leave out the first so many tasks.
@@ -97,8 +104,7 @@ class Comparison:
 
     tasks: TaskBatch
     schedulers: Mapping[str, Scheduler]
-    cluster: ClusterSpec = field(default_factory=ClusterSpec.default)
-    physics: Physics = field(default_factory=Physics)
+    world: World = World()
     seed: int = 0
     isolated: bool = False
     warmup: int = 0
@@ -129,13 +135,12 @@ class Comparison:
         for name, scheduler in self.schedulers.items():
             before = _learned(scheduler)
             with _named(name):
-                outcomes, decision_us = _timed(race, name, scheduler, progress)
+                outcomes, decision_us = _timed(race, name, scheduler, progress, recording=keep is not None)
             if keep is not None:
                 keep(name, outcomes)
-            counted = race.counted(outcomes)
             learning = {key: count - before[key] for key, count in _learned(scheduler).items()}
-            results[name] = SchedulerResult(summarise(counted), decision_us, learning)
-            if not counted.failed.all():
+            results[name] = SchedulerResult(summarise(outcomes, warmup=self.warmup), decision_us, learning)
+            if not outcomes.failed[self.warmup :].all():
                 bounds.append(race.lower_bound(outcomes))
         return ComparisonResult(self, _lowest(bounds), results, perf_counter() - began)
 
@@ -143,12 +148,8 @@ class Comparison:
         """Where the tasks come from, and how they are raced."""
         return {**self.source, "tasks": len(self.tasks), "warmup": self.warmup, "isolated": self.isolated}
 
-    def cluster_facts(self) -> dict[str, object]:
-        """The devices and their physics, in the words of `config.yaml`; null is an unlimited memory."""
-        return node_facts(self.cluster, self.physics)
-
     def _race(self, tasks: TaskBatch, warmup: int) -> Race:
-        return Race(tasks, self.cluster, self.physics, seed=self.seed, isolated=self.isolated, warmup=warmup)
+        return Race(tasks, self.world, seed=self.seed, isolated=self.isolated, warmup=warmup)
 
     def _rehearse(self) -> None:
         """Take a few tasks through everything the clock will time, so that the code is compiled and loaded by then."""
@@ -156,29 +157,8 @@ class Comparison:
         for name, scheduler in self.schedulers.items():
             with _named(name):
                 outcomes = race.run(scheduler.clone(), progress=lambda _: None)
-            summarise(race.counted(outcomes))
+            summarise(outcomes)
             race.lower_bound(outcomes)
-
-
-def node_facts(cluster: ClusterSpec, physics: Physics) -> dict[str, object]:
-    """A node and its physics, in the words of `config.yaml`; null is an unlimited memory."""
-    devices = [asdict(device) for device in cluster.devices]
-    for device in devices:
-        device.update({key: None for key, value in device.items() if value == math.inf})
-    cost = physics.cost
-    model = {"model": "formula", "speedup": cost.speedup} if isinstance(cost, FormulaCost) else {"model": "table"}
-    return {
-        "devices": devices,
-        "disturbances": [asdict(disturbance) for disturbance in cluster.disturbances],
-        "physics": {
-            **model,
-            "split": physics.split,
-            "coexecution_penalty": physics.coexecution_penalty,
-            "cost": physics.pricing,
-            "memory_policy": physics.memory_policy,
-            "noise": physics.noise,
-        },
-    }
 
 
 @contextmanager
@@ -195,7 +175,9 @@ def _learned(scheduler: Scheduler) -> dict[str, int]:
     return {key: int(getattr(scheduler, key)) for key in LEARNING_COUNTERS if hasattr(scheduler, key)}
 
 
-def _timed(race: Race, name: str, scheduler: Scheduler, progress: Progress | None) -> tuple[OutcomeBatch, float]:
+def _timed(
+    race: Race, name: str, scheduler: Scheduler, progress: Progress | None, *, recording: bool
+) -> tuple[OutcomeBatch, float]:
     """The outcomes, and the mean microseconds per decision."""
     made = 0
 
@@ -206,7 +188,7 @@ def _timed(race: Race, name: str, scheduler: Scheduler, progress: Progress | Non
             progress(name, decisions)
 
     began = perf_counter()
-    outcomes = race.run(scheduler, progress=report)
+    outcomes = race.run(scheduler, progress=report, recording=recording)
     return outcomes, (perf_counter() - began) / max(made, 1) * 1e6
 
 

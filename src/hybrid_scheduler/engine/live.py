@@ -1,4 +1,4 @@
-"""The live race: the batch loop plus a clock that somebody else turns.
+"""The live race: the batch loop plus a clock that the caller advances.
 
 Tasks come in bit by bit, simulated time goes on bit by bit, and what every scheduler has finished comes out. How the
 time is cut into pieces changes nothing: the outcomes are those of one batch race over the same tasks.
@@ -12,22 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hybrid_scheduler.cluster.state import DECIDE, OUTCOMES
-from hybrid_scheduler.engine.contestant import Contestant, named_failures
+from hybrid_scheduler.cluster.node import SimulatedNode
+from hybrid_scheduler.engine.driver import Driver, simulated_node
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
 from hybrid_scheduler.model.label import Label
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.labels import label_tasks
-from hybrid_scheduler.physics.optimum import best_finish, best_idle_seconds
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.physics.optimum import best_finish
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Explanation, Scheduler
 
 NO_PARENTS: Mapping[int, Sequence[int]] = {}
 FORGET = 1024
-"""Finished tasks are dropped from memory in blocks of at least so many."""
+"""Finished tasks are dropped in blocks of at least so many."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Advance:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Placement:
     """One scheduler's decision on one task, at the moment it was made.
 
     Attributes:
@@ -71,7 +70,7 @@ class Verdict:
         wait: How long it would really wait for every device.
         best_response: The least response time possible at this moment (the oracle's search).
         projected: What will come of the decision if nothing disturbs it.
-        memory: Megabytes the task needs.
+        memory_mb: Megabytes the task needs.
     """
 
     decision: Decision
@@ -80,32 +79,45 @@ class Verdict:
     wait: FloatArray
     best_response: float
     projected: Outcome
-    memory: float
+    memory_mb: float
+
+
+@dataclass(frozen=True)
+class Waits:
+    """One scheduler lets a task wait.
+
+    Attributes:
+        expected_start: When the scheduler expects to start it; None when it has no idea of times.
+        waiting: How many tasks wait, this one among them.
+    """
+
+    expected_start: float | None
+    waiting: int
 
 
 class LiveRace:
     """Several schedulers side by side on a stream that does not end.
 
     A scheduler that fails is taken out: from then on it fails every task, and the race goes on without it. Not
-    thread-safe. Memory is bounded by the tasks that some scheduler has not finished; `give_up` ends those of one.
+    thread-safe. Only tasks that some scheduler has not finished are kept; `give_up` ends those of one.
 
     Attributes:
         out: Why a scheduler was taken out, by name.
 
     Args:
         schedulers: The contestants by name.
-        cluster: The devices.
-        physics: How they behave.
+        world: The devices and how they behave.
         seed: Seed of the noise.
     """
 
-    def __init__(
-        self, schedulers: Mapping[str, Scheduler], cluster: ClusterSpec, physics: Physics, *, seed: int = 0
-    ) -> None:
+    def __init__(self, schedulers: Mapping[str, Scheduler], world: World = World(), *, seed: int = 0) -> None:
         if not schedulers:
             raise InvalidInputError("there are no schedulers to race; name at least one")
-        self.cluster, self.physics, self.seed = cluster, physics, seed
-        self.contestants = {name: Contestant(each, cluster, physics) for name, each in schedulers.items()}
+        self.world, self.seed = world, seed
+        self.contestants = {
+            name: Driver(scheduler, simulated_node(scheduler, self, world, recording=True))
+            for name, scheduler in schedulers.items()
+        }
         self.out: dict[str, str] = {}
         self.now = 0.0
         self.forgotten = 0
@@ -115,12 +127,12 @@ class LiveRace:
         self._handed_out = np.zeros(0, dtype=bool)
         self._seen = {name: np.zeros(0, dtype=bool) for name in schedulers}
         self._reasons: dict[str, dict[int, str]] = {name: {} for name in schedulers}
-        self._busy_before = {name: np.zeros(len(cluster.devices)) for name in schedulers}
+        self._busy_before = {name: np.zeros(len(world.cluster.devices)) for name in schedulers}
 
-    # --- a contestant's book (`TaskBook`) -----------------------------------------------------------------------------
+    # --- the nodes' book (`TaskBook`) --------------------------------------------------------------------------------
 
     def task(self, position: int) -> Task:
-        """One of the tasks in memory."""
+        """One of the kept tasks."""
         return self._tasks[position]
 
     def label(self, position: int) -> Label:
@@ -134,22 +146,21 @@ class LiveRace:
 
         Args:
             tasks: With ids unlike all others; parents inside the batch are not looked at.
-            parents: By id, the ids each must wait for; those no longer in memory have finished.
+            parents: By id, the ids each must wait for; those no longer kept have finished.
         """
-        nominal = self.physics.nominal_times(tasks, self.cluster)
-        realised = self.physics.realised_times(nominal, tasks, self.seed)
-        labels = label_tasks(tasks, realised, self.cluster, self.physics)
+        timed = self.world.timed(tasks, self.seed)
+        labels = timed.labels()
         self._tasks += list(tasks)
         waits = self._positions(tasks, parents) if parents else {}
         for contestant in self.contestants.values():
-            contestant.sim.add(tasks, nominal, realised)
+            contestant.node.add(timed)
             for position, waits_for in waits.items():
-                contestant.sim.depend(position, waits_for)
+                contestant.node.depend(position, waits_for)
+        self._prepare(tasks)
         best = zip(labels.seconds, labels.gpu_fraction.tolist(), labels.optimal_seconds.tolist(), strict=True)
         new = self._tasks[len(self._tasks) - len(tasks) :]
         self._labels += [Label(task, *label) for task, label in zip(new, best, strict=True)]
-        least = best_idle_seconds(realised, tasks.memory_required, self.cluster.public_table(), self.physics.facts())
-        self._least = np.concatenate([self._least, least])
+        self._least = np.concatenate([self._least, timed.least_seconds()])
         fresh = np.zeros(len(tasks), dtype=bool)
         self._handed_out = np.concatenate([self._handed_out, fresh])
         self._seen = {name: np.concatenate([seen, fresh]) for name, seen in self._seen.items()}
@@ -161,15 +172,15 @@ class LiveRace:
                 self.give_up(name, self.out[name], until)
                 continue
             try:
-                contestant.run(self, until=until)
-                contestant.deliver(self, until)
+                contestant.run(until=until)
+                contestant.deliver()
             except HybridSchedulerError as error:
                 self.take_out(name, str(error), until)
         self.now = until
         over, by_scheduler = np.ones(len(self._tasks), dtype=bool), {}
         for name, contestant in self.contestants.items():
-            done = contestant.sim.finished(until)
-            by_scheduler[name] = contestant.sim.outcomes(np.flatnonzero(done & ~self._seen[name]))
+            done = contestant.node.finished(until)
+            by_scheduler[name] = contestant.node.outcomes(np.flatnonzero(done & ~self._seen[name]))
             self._seen[name], over = done, over & done
         return Advance(by_scheduler, self._hand_out(np.flatnonzero(over & ~self._handed_out)))
 
@@ -185,11 +196,11 @@ class LiveRace:
             reason: Why, for the results of those tasks.
             now: The moment; `self.now` unless given.
         """
-        sim = self.contestants[name].sim
+        sim = self.contestants[name].node
         moment = self.now if now is None or not np.isfinite(now) else now
         failed = sim.abandon(max(moment, sim.now))
         if name in self.out:
-            sim.take_outcomes(np.inf)  # nobody will be told
+            sim.take_outcomes(np.inf)  # it learns no more
         self._reasons[name].update((self._tasks[position].task_id, reason) for position in failed)
         return len(failed)
 
@@ -200,96 +211,105 @@ class LiveRace:
 
     def submit(
         self, tasks: Sequence[Task], parents: Mapping[int, Sequence[int]] = NO_PARENTS
-    ) -> list[dict[str, Verdict | None]]:
-        """Put tasks in at `now`; returns for each every scheduler's verdict, None where it waits or is out.
+    ) -> list[dict[str, Placement | Waits | None]]:
+        """Put tasks in at `now`; returns for each what every scheduler answers, None where parents run or it is out.
 
         Args:
             tasks: In the order in which they are decided; their ids are unlike all others, they arrive `now`.
-            parents: By id, the ids each must wait for; those no longer in memory have finished.
+            parents: By id, the ids each must wait for; those no longer kept have finished.
         """
         first = len(self._tasks)
         self.add(TaskBatch.from_tasks(tasks), parents)
-        found = {name: self._judge_or_take_out(name, first) for name in self.contestants}
+        by_scheduler = {name: self._place_or_take_out(name, first) for name in self.contestants}
         return [
-            {name: verdicts.get(position) for name, verdicts in found.items()}
+            {name: placements.get(position) for name, placements in by_scheduler.items()}
             for position in range(first, len(self._tasks))
         ]
 
     def unfinished(self) -> dict[str, int]:
         """How many tasks each scheduler has not finished."""
-        return {name: int((~contestant.sim.finished(self.now)).sum()) for name, contestant in self.contestants.items()}
+        return {name: int((~contestant.node.finished(self.now)).sum()) for name, contestant in self.contestants.items()}
 
     def all_free(self) -> float:
         """When the last device of any scheduler becomes free, as things stand."""
-        return max(float(contestant.sim.state.free.max()) for contestant in self.contestants.values())
+        return max(contestant.node.all_free() for contestant in self.contestants.values())
 
     def nth_finish(self, count: int) -> float:
         """When some scheduler will have finished so many more tasks; infinite when nobody has as many placed."""
-        return min(contestant.sim.nth_finish(count, self.now) for contestant in self.contestants.values())
+        return min(contestant.node.nth_finish(count, self.now) for contestant in self.contestants.values())
 
     def stuck(self, name: str, horizon: float) -> int:
         """How many placed tasks of one scheduler will not finish within so many seconds."""
-        return int(self.contestants[name].sim.finishing_after(self.now + horizon).sum())
+        return int(self.contestants[name].node.finishing_after(self.now + horizon).sum())
 
     def waiting_seconds(self) -> dict[str, float]:
-        """Seconds until a device is free, the mean over the devices, by scheduler."""
-        return {
-            name: float(np.maximum(contestant.sim.state.free - self.now, 0.0).mean())
-            for name, contestant in self.contestants.items()
-        }
+        """Seconds until a device has done what is queued and its share of what waits, the mean over the devices."""
+        return {name: contestant.node.backlog_seconds(self.now) for name, contestant in self.contestants.items()}
 
     def busy_seconds(self) -> dict[str, FloatArray]:
         """Seconds every device has been busy up to `now`, by scheduler."""
         return {
-            name: self._busy_before[name] + contestant.sim.busy_seconds(self.now)
+            name: self._busy_before[name] + contestant.node.busy_seconds(self.now)
             for name, contestant in self.contestants.items()
         }
+
+    def waiting_tasks(self) -> dict[str, int]:
+        """How many tasks are ready and wait for each scheduler to start them."""
+        return {name: contestant.node.waiting_tasks for name, contestant in self.contestants.items()}
+
+    def _prepare(self, tasks: TaskBatch) -> None:
+        for name, contestant in self.contestants.items():
+            if name not in self.out:
+                try:
+                    contestant.prepare(tasks)
+                except HybridSchedulerError as error:
+                    self.take_out(name, str(error))
 
     def _positions(self, tasks: TaskBatch, parents: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
         known = {each.task_id: i for i, each in enumerate(self._tasks)}
         first = len(self._tasks) - len(tasks)
-        found = {}
+        waits = {}
         for position, task in enumerate(tasks, first):
             waits_for = [known[parent] for parent in parents.get(task.task_id, ()) if parent in known]
             if waits_for:
-                found[position] = waits_for
-        return found
+                waits[position] = waits_for
+        return waits
 
-    def _judge_or_take_out(self, name: str, first: int) -> dict[int, Verdict]:
+    def _place_or_take_out(self, name: str, first: int) -> dict[int, Placement | Waits]:
         if name in self.out:
             return {}
-        contestant = self.contestants[name]
         try:
-            with named_failures(contestant.scheduler):
-                return self._judge(contestant, first)
+            return self._place(self.contestants[name], first)
         except HybridSchedulerError as error:
             self.take_out(name, str(error))
             return {}
 
-    def _judge(self, contestant: Contestant, first: int) -> dict[int, Verdict]:
-        """Let Python decide what is due now, so that the moment can be looked at; verdicts on tasks from `first` on."""
-        sim, scheduler = contestant.sim, contestant.scheduler
+    def _place(self, contestant: Driver[SimulatedNode], first: int) -> dict[int, Placement | Waits]:
+        """Let Python decide what is due now, so that the moment can be looked at; answers for tasks from `first` on."""
+        node, scheduler = contestant.node, contestant.scheduler
         moments: dict[int, tuple[Decision, Explanation, FloatArray, FloatArray, float]] = {}
-        while (reason := sim.run(None, scheduler.kernel_state(), until=self.now)) in (DECIDE, OUTCOMES):
-            if reason == OUTCOMES:
-                contestant.deliver(self, sim.now)
-                continue
-            position = sim.current
-            task, view = contestant.shown(self, position), sim.view()
-            if position >= first:
-                explanation = scheduler.explain(task, view)
-                truth, free = sim.truth(position)
-                best = best_finish(self.now, task.memory_required, view.devices, truth, free, view.facts) - self.now
-                wait = np.maximum(free - self.now, 0.0)
-            decision = scheduler.decide(task, view)
-            sim.answer(decision)
-            if position >= first:
-                moments[position] = decision, explanation, truth.sum(axis=0), wait, best
-        projected = sim.outcomes(np.array(list(moments), dtype=np.int64))
-        return {
-            position: Verdict(*moment, outcome, self._tasks[position].memory_required)
+
+        def look(task: Task, decision: Decision, view: ClusterView) -> None:
+            position = node.position_of(task.task_id)
+            if position < first:
+                return
+            truth, free = node.truth(position)
+            best = best_finish(self.now, task.memory_required, view.devices, truth, free, view.facts) - self.now
+            wait = np.maximum(free - self.now, 0.0)
+            moments[position] = decision, scheduler.explain(task, view), truth.sum(axis=0), wait, best
+
+        Driver(scheduler, node, compiled=False, starting=look).run(until=self.now)
+        projected = node.outcomes(np.array(list(moments), dtype=np.int64))
+        answers: dict[int, Placement | Waits] = {
+            position: Placement(*moment, outcome, self._tasks[position].memory_required)
             for (position, moment), outcome in zip(moments.items(), projected, strict=True)
         }
+        if node.waiting_tasks:
+            room, view = node.waiting(), node.view()
+            for position in range(first, len(self._tasks)):
+                if (task := node.shown(position)) in room:
+                    answers[position] = Waits(scheduler.expected_start(task, room, view), len(room))
+        return answers
 
     def _hand_out(self, positions: NDArray[np.int64]) -> Finished:
         tasks = [self._tasks[i] for i in positions]
@@ -301,7 +321,7 @@ class LiveRace:
             tasks,
             [self._labels[i] for i in positions],
             self._least[positions],
-            {name: contestant.sim.outcomes(positions) for name, contestant in self.contestants.items()},
+            {name: contestant.node.outcomes(positions) for name, contestant in self.contestants.items()},
             reasons,
         )
         self._handed_out[positions] = True
@@ -315,8 +335,8 @@ class LiveRace:
         if count < FORGET:
             return
         for name, contestant in self.contestants.items():
-            self._busy_before[name] += contestant.sim.busy_seconds(self.now, of=gone)
-            contestant.sim.forget(gone, self.now)
+            self._busy_before[name] += contestant.node.busy_seconds(self.now, of=gone)
+            contestant.node.forget(gone, self.now)
             self._seen[name] = self._seen[name][~gone]
         self._tasks = [task for task, over in zip(self._tasks, gone, strict=True) if not over]
         self._labels = [label for label, over in zip(self._labels, gone, strict=True) if not over]

@@ -8,17 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.cluster.simulation import NO_LIMIT
-from hybrid_scheduler.cluster.state import DRAINED
-from hybrid_scheduler.engine.contestant import Contestant
+from hybrid_scheduler.engine.driver import Driver, simulated_node
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import Label, LabelBatch
+from hybrid_scheduler.model.node import NO_LIMIT, Change
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import Task, TaskBatch
 from hybrid_scheduler.physics.bounds import LowerBound, lower_bound
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.labels import label_tasks
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 
 PROGRESS_STEP = 65_536
@@ -30,8 +27,7 @@ class Race:
 
     Args:
         tasks: The stream.
-        cluster: The devices.
-        physics: How they behave.
+        world: The devices and how they behave.
         seed: Seed of the noise, the same for every scheduler.
         isolated: Every task meets an idle node: the next arrives when the last has ended.
         warmup: Statistics and bounds leave out the first so many tasks.
@@ -40,8 +36,7 @@ class Race:
     def __init__(
         self,
         tasks: TaskBatch,
-        cluster: ClusterSpec | None = None,
-        physics: Physics | None = None,
+        world: World = World(),
         *,
         seed: int = 0,
         isolated: bool = False,
@@ -52,12 +47,10 @@ class Race:
         if not 0 <= warmup < len(tasks):
             raise InvalidInputError(f"warmup is {warmup}, but it must be from 0 to {len(tasks) - 1} (tasks less one)")
         self.tasks = tasks
-        self.cluster = cluster or ClusterSpec.default()
-        self.physics = physics or Physics()
+        self.world = world
         self.isolated = isolated
         self.warmup = warmup
-        self._nominal = self.physics.nominal_times(tasks, self.cluster)
-        self._realised = self.physics.realised_times(self._nominal, tasks, seed)
+        self.timed = world.timed(tasks, seed)
         self._bounds: dict[bytes, LowerBound] = {}
 
     def run(
@@ -66,29 +59,32 @@ class Race:
         *,
         progress: Callable[[int], None] | None = None,
         compiled: bool = True,
+        recording: bool = False,
     ) -> OutcomeBatch:
         """Take every task through one scheduler.
 
         Args:
             scheduler: Decides; it learns from outcomes when it observes them.
             progress: Called now and then with the number of decisions made.
-            compiled: Use the scheduler's kernel if it has one; without it `decide` is called. Same results.
+            compiled: Use the scheduler's kernel if it has one; without it Python is asked. Same results.
+            recording: Outcomes say how long the queues were at the decision.
 
         Raises:
             IllegalDecisionError: The scheduler decided something the node cannot carry out.
         """
-        contestant = Contestant(scheduler, self.cluster, self.physics, isolated=self.isolated, compiled=compiled)
-        sim = contestant.sim
-        sim.add(self.tasks, self._nominal, self._realised)
+        node = simulated_node(scheduler, self, self.world, isolated=self.isolated, recording=recording)
+        node.add(self.timed)
+        driver = Driver(scheduler, node, compiled=compiled)
+        driver.prepare(self.tasks)
         while True:
-            limit = NO_LIMIT if progress is None else sim.decisions + PROGRESS_STEP
-            reason = contestant.run(self, limit=limit)
+            limit = NO_LIMIT if progress is None else node.decisions + PROGRESS_STEP
+            change = driver.run(limit=limit)
             if progress is not None:
-                progress(sim.decisions)
-            if reason == DRAINED:
+                progress(node.decisions)
+            if change is Change.OVER:
                 break
-        contestant.deliver(self, np.inf)
-        return sim.outcomes()
+        driver.deliver()
+        return node.outcomes()
 
     def task(self, position: int) -> Task:
         """One of the tasks."""
@@ -110,23 +106,25 @@ class Race:
         arrival = outcomes.arrival_time if self.isolated else self.tasks.arrival_time
         key = keep.tobytes() + (arrival.tobytes() if self.isolated else b"")
         if key not in self._bounds:
-            kept = np.flatnonzero(keep)
+            kept = slice(None) if keep.all() else np.flatnonzero(keep)
             start, parents = self._parents_within(keep)
             self._bounds[key] = lower_bound(
-                self._realised[kept],
+                self.timed.realised[kept],
                 self.tasks.memory_required[kept],
                 arrival[kept],
                 start,
                 parents,
-                self.cluster.public_table(),
-                self.physics.facts(),
-                self.cluster.best_speed(),
+                self.world.cluster.public_table(),
+                self.world.physics.facts(),
+                self.world.cluster.best_speed(),
                 isolated=self.isolated,
             )
         return self._bounds[key]
 
     def _parents_within(self, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> tuple[Any, Any]:
         """The parents of the kept tasks among the kept tasks, as positions there."""
+        if keep.all():
+            return self.tasks.parent_start, self.tasks.parents
         children = np.repeat(np.arange(len(self.tasks)), np.diff(self.tasks.parent_start))
         inside = keep[children] & keep[self.tasks.parents]
         position = np.cumsum(keep) - 1
@@ -136,4 +134,4 @@ class Race:
 
     @cached_property
     def _labels(self) -> LabelBatch:
-        return label_tasks(self.tasks, self._realised, self.cluster, self.physics)
+        return self.timed.labels()

@@ -9,6 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.task import FloatArray, IntArray
 
 
@@ -37,7 +38,12 @@ class PartRecord:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One finished (or failed) task under one scheduler. Times in seconds, energy in joules, cost in dollars."""
+    """One finished (or failed) task under one scheduler. Times in seconds, energy in joules, cost in dollars.
+
+    `queue_seconds` is the queue of every device at the decision: seconds, since the task was ready, after which the
+    device could start it, as things stood; infinite while it is down. None where queues were not recorded or nothing
+    was decided.
+    """
 
     task_id: int
     arrival_time: float
@@ -48,6 +54,7 @@ class Outcome:
     cost: float
     failed: bool
     parts: tuple[PartRecord, ...]
+    queue_seconds: tuple[float, ...] | None = None
 
     @property
     def response_time(self) -> float:
@@ -69,13 +76,29 @@ class Outcome:
         """Number of the GPU that took part, or None."""
         return next((p.gpu_id for p in self.parts if p.gpu_id is not None and not p.lost), None)
 
+    def decision(self, names: Sequence[str]) -> Decision:
+        """The decision as it was carried out; of several, because parts were lost, the last.
+
+        Args:
+            names: The devices' names, in row order.
+        """
+        counted = tuple(p for p in self.parts if not p.lost) or _last_attempt(self.parts)
+        parts = tuple(Part(names.index(p.device), p.share, p.expected) for p in counted)
+        return Decision(parts, tuple(p.gpu_id for p in counted))
+
+
+def _last_attempt(parts: tuple[PartRecord, ...]) -> tuple[PartRecord, ...]:
+    """The parts that were placed together last: one whole task, or two shares that add up to it."""
+    return parts[-1:] if not parts or parts[-1].share == 1.0 else parts[-2:]
+
 
 @dataclass(frozen=True)
 class OutcomeBatch(Sequence[Outcome]):
     """Many outcomes as columns: one row per task, and one row per part (`part_*`, in the order they were decided).
 
     `part_task` points into the task columns. A task that failed has no part that is not lost. `device_gpu_id` is the
-    number of a device among the GPUs, -1 for a CPU.
+    number of a device among the GPUs, -1 for a CPU. `queue_seconds` has one row per task and one column per device
+    (see `Outcome`), rows of NaN for tasks that were never decided; it is None where queues were not recorded.
     """
 
     task_id: IntArray
@@ -97,6 +120,7 @@ class OutcomeBatch(Sequence[Outcome]):
     device_gpu_id: IntArray
     device_idle_watts: FloatArray
     device_idle_price: FloatArray
+    queue_seconds: FloatArray | None = None
 
     @property
     def response_time(self) -> FloatArray:
@@ -129,6 +153,7 @@ class OutcomeBatch(Sequence[Outcome]):
             self.device_gpu_id,
             self.device_idle_watts,
             self.device_idle_price,
+            None if self.queue_seconds is None else self.queue_seconds[keep],
         )
 
     def __len__(self) -> int:
@@ -172,4 +197,10 @@ class OutcomeBatch(Sequence[Outcome]):
                 )
                 for p in parts
             ),
+            self._queue(i),
         )
+
+    def _queue(self, i: int) -> tuple[float, ...] | None:
+        if self.queue_seconds is None or np.isnan(self.queue_seconds[i]).any():
+            return None
+        return tuple(self.queue_seconds[i].tolist())

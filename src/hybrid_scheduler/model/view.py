@@ -8,18 +8,25 @@ alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hybrid_scheduler.model.task import FloatArray, Task, kind_code
+from hybrid_scheduler.model.errors import SchedulerError
+from hybrid_scheduler.model.task import FloatArray, IntArray, Task, kind_code
 
 TASK_SIZE: Final = 0
 TASK_INTENSITY: Final = 1
 TASK_MEMORY: Final = 2
 TASK_KIND: Final = 3
 TASK_PARENTS: Final = 4
+
+WAITING_SINCE: Final = 5
+"""Column of a waiting task, behind the `TASK_*` columns: when it became ready."""
+WAITING_COLUMNS: Final = 6
 
 KIND: Final = 0
 """Device column: 0 is a CPU, 1 a GPU."""
@@ -68,6 +75,19 @@ when each device will be free (length 0 unless it `knows_truth`), `facts` the pu
 scheduler keeps. The policy writes one `PART_*` row per part into `out` and returns how many: 1 or 2.
 """
 
+CHOSEN: Final = 2
+"""Row of a dispatch policy's `out` whose first number says which of the waiting tasks starts."""
+DISPATCH_SIGNATURE: Final = (
+    "int64(int64, float64, float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], float64[::1],"
+    " float64[::1], float64[:, ::1])"
+)
+"""Signature of a compiled dispatch: ``(number, now, waiting, times, devices, free, facts, state, out) -> parts``.
+
+`waiting` has a row per candidate, the shortest first, then the oldest (`TASK_*` columns and `WAITING_SINCE`), `times`
+their seconds as in `KERNEL_SIGNATURE`. The policy writes the row of the task to start into ``out[CHOSEN, 0]`` and its
+parts as a deciding policy does; 0 parts start nothing, until something changes. The rest is as in `KERNEL_SIGNATURE`.
+"""
+
 NO_TIMES: Final = np.zeros((0, 0))
 NO_FREE: Final = np.zeros(0)
 
@@ -85,6 +105,8 @@ class ClusterView:
         times: `FIXED` and `SHARED` seconds of the task at hand per device: nominal for schedulers that declare
             `uses_estimates`, realised for one that `knows_truth`, empty for all others.
         free: When each device will really be free; only for one that `knows_truth`.
+        waiting: How many tasks wait to be started.
+        times_by_id: The times of tasks by their ids, as far as the node knows them; see `times_of`.
     """
 
     number: int
@@ -94,6 +116,56 @@ class ClusterView:
     names: tuple[str, ...]
     times: FloatArray = field(default_factory=lambda: NO_TIMES)
     free: FloatArray = field(default_factory=lambda: NO_FREE)
+    waiting: int = 0
+    times_by_id: Mapping[int, FloatArray] | None = field(default=None, repr=False, compare=False)
+
+    def times_of(self, task: Task) -> FloatArray:
+        """`FIXED` and `SHARED` seconds of a task per device, for schedulers that declare `uses_estimates`.
+
+        Raises:
+            SchedulerError: The scheduler may not see times, or the node does not know the task.
+        """
+        if self.times_by_id is None:
+            raise SchedulerError("times_of is for schedulers that see times; declare uses_estimates = True")
+        try:
+            return self.times_by_id[task.task_id]
+        except KeyError as error:
+            raise SchedulerError(f"the node does not know task {task.task_id}, so nobody knows its times") from error
+
+    @property
+    def kind(self) -> NDArray[np.str_]:
+        """What each device is: "cpu" or "gpu"."""
+        return np.where(self.devices[:, KIND] == GPU, "gpu", "cpu")
+
+    @property
+    def node(self) -> IntArray:
+        """The machine each device belongs to; a split must stay within one."""
+        return self.devices[:, NODE].astype(np.int64)
+
+    @property
+    def memory_mb(self) -> FloatArray:
+        """Megabytes of each device."""
+        return self.devices[:, MEMORY]
+
+    @property
+    def watts(self) -> FloatArray:
+        """Watts of each device while it is busy."""
+        return self.devices[:, WATTS]
+
+    @property
+    def price(self) -> FloatArray:
+        """Dollars per busy second of each device."""
+        return self.devices[:, PRICE]
+
+    @property
+    def since(self) -> FloatArray:
+        """When each device began its present part; not a number where none runs."""
+        return self.devices[:, SINCE]
+
+    @property
+    def idle(self) -> NDArray[np.bool_]:
+        """Whether each device is up and has nothing to do."""
+        return np.asarray((self.devices[:, QUEUED] == 0.0) & (self.devices[:, AVAILABLE] > 0.0))
 
     @property
     def backlog(self) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,12 +16,25 @@ from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, Task
-from hybrid_scheduler.model.view import KERNEL_SIGNATURE, ClusterView, task_row
+from hybrid_scheduler.model.view import (
+    CHOSEN,
+    DISPATCH_SIGNATURE,
+    KERNEL_SIGNATURE,
+    NO_FREE,
+    WAITING_COLUMNS,
+    WAITING_SINCE,
+    ClusterView,
+    task_row,
+)
+from hybrid_scheduler.model.waiting import WaitingRoom
 
 Kernel = Callable[..., int]
 
 kernel: Callable[[Callable[..., Any]], Kernel] = nb.njit(KERNEL_SIGNATURE, cache=True)
 """Decorator of a compiled policy: ``(number, now, task, devices, times, free, facts, state, out) -> parts``."""
+
+dispatch_kernel: Callable[[Callable[..., Any]], Kernel] = nb.njit(DISPATCH_SIGNATURE, cache=True)
+"""Decorator of a compiled dispatch: ``(number, now, waiting, times, devices, free, facts, state, out) -> parts``."""
 
 NO_STATE = np.zeros(0)
 
@@ -39,10 +52,11 @@ class Explanation:
     seconds: FloatArray | None = None
 
 
-class Scheduler(ABC):
-    """Decides where each task goes.
+class Scheduler:
+    """Decides where each task goes, and when it starts.
 
-    A subclass implements `decide` and nothing else is needed; the first line of its docstring is what lists show. The
+    A subclass implements `decide`, which places every task as soon as it is ready, or `dispatch`, which lets tasks wait
+    and says which of them start; nothing else is needed. The first line of its docstring is what lists show. The
     constructor's arguments are the whole configuration and are kept as attributes of the same names, so that `clone`
     can rebuild the scheduler from them. An argument called `seed` receives the run's seed.
 
@@ -51,27 +65,76 @@ class Scheduler(ABC):
 
     uses_estimates: ClassVar[bool] = False
     """Whether the view carries the nominal times of the task at hand (no noise, no disturbances)."""
+    objective: ClassVar[tuple[str, ...]] = ()
+    """The constructor's arguments that say what it cares for. One called `energy_weight` (0 time only, 1 energy only)
+    receives `--energy-weight` and the live race's weight."""
     knows_truth: ClassVar[bool] = False
     """Whether the view carries realised times and true queues. For the oracle; it makes a scheduler a reference."""
     kernel: ClassVar[Kernel | None] = None
-    """The compiled policy, if there is one; the engine then calls it instead of `decide`, with the same results."""
+    """The compiled policy, if there is one; the engine then calls it instead of `decide` or `dispatch`, with the same
+    results."""
+    idle_only: ClassVar[bool] = False
+    """For `dispatch`: the scheduler starts nothing while every device is busy, so it need not be asked then."""
+    shown_shortest: int = 8
+    """For a compiled `dispatch`: how many of the shortest waiting tasks it looks at."""
+    shown_oldest: int = 1
+    """For a compiled `dispatch`: how many of the oldest it looks at besides."""
 
-    @abstractmethod
     def decide(self, task: Task, view: ClusterView) -> Decision:
         """Choose devices and shares for a task, now.
 
         Changes nothing that a second call with the same arguments could notice, except the scheduler's own random
         generator. Never names a device that is down (`view.available`).
         """
+        name = type(self).__name__
+        if self.dispatches:
+            raise NotImplementedError(f"{name} lets tasks wait; ask dispatch")
+        raise NotImplementedError(f"{name} implements neither decide nor dispatch; a scheduler needs one of them")
+
+    def dispatch(self, waiting: WaitingRoom, view: ClusterView) -> Iterable[tuple[Task, Decision]]:
+        """Say which of the waiting tasks start now, and where; what is not named goes on waiting.
+
+        Asked when something changes (a task is ready, a part has ended, a device has gone or come back), and again
+        until it starts nothing. A decision may still queue on a busy device. By default every task is decided at once,
+        in order of arrival.
+        """
+        task = waiting[0]
+        return ((task, self.decide(task, view)),)
+
+    def prepare(self, tasks: Sequence[Task], view: ClusterView) -> None:
+        """Look at a whole batch, or at the tasks of a live race that have just come in, before any is decided."""
 
     def explain(self, task: Task, view: ClusterView) -> Explanation:
         """Say why `decide` would decide as it does; changes nothing. By default: what the scheduler is."""
         return Explanation(self.summary())
 
-    def observe(self, outcome: Outcome) -> None:  # noqa: B027  (learning is optional)
-        """Learn from a task that has finished. Called in order of finish, before the next decision."""
+    def expected_start(self, task: Task, waiting: WaitingRoom, view: ClusterView) -> float | None:
+        """When a task that waits is expected to start; None for a scheduler that sees no times.
 
-    def teach(self, label: Label) -> None:  # noqa: B027
+        By default: when the devices, taken together, have done what is queued and what entered before it.
+        """
+        return self._expected_start(task, waiting, view, shortest_first=False)
+
+    def _expected_start(
+        self, task: Task, waiting: WaitingRoom, view: ClusterView, *, shortest_first: bool
+    ) -> float | None:
+        up = float(view.available.sum())
+        if not (self.uses_estimates or self.knows_truth) or up == 0.0:
+            return None
+        ahead = waiting.seconds_ahead(task, shortest_first=shortest_first)
+        return view.now + (float(view.backlog.sum()) + ahead) / up
+
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
+        """Learn from a task that has finished. Called in order of finish, before the next decision.
+
+        Args:
+            task: As it was shown to `decide`.
+            decision: As it was carried out: a task that did not fit may have run on another device, one that lost its
+                device was decided again and has the last decision. It has no parts when the task was never placed.
+            outcome: What came of it.
+        """
+
+    def teach(self, label: Label) -> None:
         """Learn from the oracle's label of a task that has finished. Called just before its outcome is observed."""
 
     def active_kernel(self) -> Kernel | None:
@@ -94,6 +157,16 @@ class Scheduler(ABC):
     def summary(cls) -> str:
         """One line about the scheduler."""
         return (inspect.getdoc(cls) or cls.__name__).splitlines()[0]
+
+    @property
+    def dispatches(self) -> bool:
+        """Whether tasks wait until this scheduler starts them."""
+        return type(self).dispatch is not Scheduler.dispatch
+
+    @property
+    def plans(self) -> bool:
+        """Whether it wants to see tasks beforehand."""
+        return type(self).prepare is not Scheduler.prepare
 
     @property
     def observes(self) -> bool:
@@ -125,14 +198,51 @@ class CompiledScheduler(Scheduler):
             self.kernel_state(),
             out,
         )
-        return Decision(tuple(Part(int(d), float(share), float(expected)) for d, share, expected in out[:parts]))
+        return _decision(out, parts)
 
 
-class Learner(Scheduler):
+class CompiledDispatcher(Scheduler):
+    """A scheduler that lets tasks wait and whose policy is its `kernel`; `dispatch` calls the same compiled code."""
+
+    def dispatch(self, waiting: WaitingRoom, view: ClusterView) -> Iterable[tuple[Task, Decision]]:
+        """Ask the kernel which of the shortest and oldest waiting tasks starts."""
+        if self.kernel is None:
+            raise TypeError(f"{type(self).__name__} is a CompiledDispatcher without a kernel; set the class attribute")
+        tasks = waiting.shortest(self.shown_shortest)
+        known = {task.task_id for task in tasks}
+        tasks += [task for task in waiting.oldest(self.shown_oldest) if task.task_id not in known]
+        table, times = np.empty((len(tasks), WAITING_COLUMNS)), np.zeros((len(tasks), 2, len(view.names)))
+        for row, task in enumerate(tasks):
+            table[row, :WAITING_SINCE], table[row, WAITING_SINCE] = task_row(task), waiting.since(task)
+            if self.uses_estimates or self.knows_truth:
+                times[row] = view.times_of(task)
+        out = np.zeros((3, 3))
+        parts = type(self).kernel(  # type: ignore[misc]
+            view.number,
+            view.now,
+            table,
+            times,
+            view.devices,
+            view.free if self.knows_truth else NO_FREE,
+            view.facts,
+            self.kernel_state(),
+            out,
+        )
+        return ((tasks[int(out[CHOSEN, 0])], _decision(out, parts)),) if parts else ()
+
+
+def _decision(out: FloatArray, parts: int) -> Decision:
+    return Decision(tuple(Part(int(d), float(share), float(expected)) for d, share, expected in out[:parts]))
+
+
+class Learner(Scheduler, ABC):
     """A scheduler that learns: it can be saved, loaded and continued, and counts what it does.
 
     `updates` counts gradient steps and `refits` model refreshes, since the learner was built or loaded.
     """
+
+    model_suffix: ClassVar[str] = ".model"
+    """How its files end, with the dot: `hms train` and the live service name them so, and `--model` goes by it."""
 
     updates: int = 0
     refits: int = 0
@@ -148,6 +258,14 @@ class Learner(Scheduler):
         Raises:
             InvalidInputError: The file is missing, damaged, not such a model, of another version or for another node.
         """
+
+    def packaged_model(self, view: ClusterView) -> Path | None:
+        """A trained model that travels with the learner's package and fits this node; by default there is none.
+
+        Args:
+            view: The node, idle.
+        """
+        return None
 
     def figures(self) -> dict[str, float | None]:
         """How the learning goes, in the learner's own figures; None for one that is not known yet."""
@@ -178,4 +296,4 @@ class RaceLearner(Learner):
 
     @abstractmethod
     def end_training(self) -> None:
-        """Forget what is in flight, keep what was learned, explore little from now on."""
+        """Forget the decisions that are pending, keep what was learned, explore little from now on."""

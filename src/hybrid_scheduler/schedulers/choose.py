@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import AVAILABLE, KIND, NODE, PART_DEVICE, PART_EXPECTED, PART_SHARE, QUEUED
+from hybrid_scheduler.model.view import (
+    AVAILABLE,
+    BACKLOG,
+    FIXED,
+    GPU,
+    KIND,
+    MEMORY,
+    NODE,
+    PART_DEVICE,
+    PART_EXPECTED,
+    PART_SHARE,
+    QUEUED,
+    SHARED,
+)
 
 ANY_NODE = -1.0
 
@@ -67,3 +81,21 @@ def shared(out: FloatArray, gpu: int, cpu: int, gpu_fraction: float) -> int:
     write_part(out, 0, gpu, gpu_fraction, 0.0)
     write_part(out, 1, cpu, 1.0 - gpu_fraction, 0.0)
     return 2
+
+
+@nb.njit(cache=True)
+def whole_device(devices: FloatArray, times: FloatArray, memory: float) -> int:
+    """The device that would finish a whole task first behind its backlog, of those it fits on; -1 when none is up."""
+    best, least = -1, np.inf
+    for fits_only in (True, False):
+        for d in range(devices.shape[0]):
+            if devices[d, AVAILABLE] == 0.0:
+                continue
+            if fits_only and devices[d, KIND] == GPU and memory > devices[d, MEMORY]:
+                continue
+            end = devices[d, BACKLOG] + (times[FIXED, d] + times[SHARED, d])
+            if end < least:
+                best, least = d, end
+        if best >= 0:
+            break
+    return best

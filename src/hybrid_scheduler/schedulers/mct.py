@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hybrid_scheduler.model.task import Task
-from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, FIXED, GPU, KIND, MEMORY, SHARED, TASK_MEMORY, ClusterView
+from hybrid_scheduler.model.view import FIXED, SHARED, TASK_MEMORY, ClusterView
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
-from hybrid_scheduler.schedulers.choose import whole
+from hybrid_scheduler.schedulers.choose import whole, whole_device
 
 
 @kernel
 def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
-    best, least, seconds = -1, np.inf, 0.0
-    for fits_only in (True, False):
-        for d in range(devices.shape[0]):
-            if devices[d, AVAILABLE] == 0.0:
-                continue
-            if fits_only and devices[d, KIND] == GPU and task[TASK_MEMORY] > devices[d, MEMORY]:
-                continue
-            takes = times[FIXED, d] + times[SHARED, d]
-            if devices[d, BACKLOG] + takes < least:
-                best, least, seconds = d, devices[d, BACKLOG] + takes, takes
-        if best >= 0:
-            break
-    return whole(out, best, seconds)
+    best = whole_device(devices, times, task[TASK_MEMORY])
+    return whole(out, best, times[FIXED, best] + times[SHARED, best])
 
 
 class MinimumCompletionTime(CompiledScheduler):

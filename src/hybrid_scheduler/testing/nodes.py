@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hybrid_scheduler.model.task import Task, TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec, Device, Disturbance
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.testing.race import CheckedRace
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 
@@ -19,14 +20,13 @@ TASKS = 127
 class Situation:
     """A node and how its tasks come."""
 
-    cluster: ClusterSpec
-    physics: Physics = field(default_factory=Physics)
+    world: World
     dependency_prob: float = 0.0
     memory_factor: float = 1.0
 
     def race(self, tasks: int = TASKS, seed: int = SEED) -> CheckedRace:
         """The race in this situation: bursts, idle spells and, where the situation says so, parents."""
-        return CheckedRace(self.stream(tasks, seed), self.cluster, self.physics, seed=seed)
+        return CheckedRace(self.stream(tasks, seed), self.world, seed=seed)
 
     def stream(self, tasks: int = TASKS, seed: int = SEED) -> TaskBatch:
         """Seeded tasks of many sizes, some of them more than the memory of a small GPU."""
@@ -61,49 +61,55 @@ def _devices(*kinds: str, memory_mb: float = 8000.0) -> ClusterSpec:
 _DEFAULT = ClusterSpec.default()
 
 SITUATIONS: dict[str, Situation] = {
-    "default": Situation(_DEFAULT),
-    "cpu_only": Situation(_devices("cpu")),
-    "gpu_only": Situation(_devices("gpu", "gpu")),
-    "one_gpu": Situation(_devices("gpu")),
-    "gpus_first": Situation(_devices("gpu", "gpu", "cpu")),
-    "several_cpus": Situation(_devices("cpu", "cpu", "cpu", "gpu")),
-    "several_nodes": Situation(_devices("cpu", "gpu", "gpu", "cpu@1", "gpu@1", "gpu@2", "cpu@3")),
+    "default": Situation(World(_DEFAULT)),
+    "cpu_only": Situation(World(_devices("cpu"))),
+    "gpu_only": Situation(World(_devices("gpu", "gpu"))),
+    "one_gpu": Situation(World(_devices("gpu"))),
+    "gpus_first": Situation(World(_devices("gpu", "gpu", "cpu"))),
+    "several_cpus": Situation(World(_devices("cpu", "cpu", "cpu", "gpu"))),
+    "several_nodes": Situation(World(_devices("cpu", "gpu", "gpu", "cpu@1", "gpu@1", "gpu@2", "cpu@3"))),
     "unlike_devices": Situation(
-        ClusterSpec(
-            (
-                Device("cpu_0", "cpu", speed=0.5),
-                Device("cpu_1", "cpu", speed=3.0, watts=95.0),
-                Device("gpu_0", "gpu", speed=4.0, memory_mb=40_000.0, bandwidth=64_000.0, watts=400.0),
-                Device("gpu_1", "gpu", speed=0.7, memory_mb=2000.0, bandwidth=800.0, latency=0.05),
+        World(
+            ClusterSpec(
+                (
+                    Device("cpu_0", "cpu", speed=0.5),
+                    Device("cpu_1", "cpu", speed=3.0, watts=95.0),
+                    Device("gpu_0", "gpu", speed=4.0, memory_mb=40_000.0, bandwidth=64_000.0, watts=400.0),
+                    Device("gpu_1", "gpu", speed=0.7, memory_mb=2000.0, bandwidth=800.0, latency=0.05),
+                )
             )
         )
     ),
-    "memory_too_small": Situation(_devices("cpu", "gpu", "gpu", memory_mb=60.0)),
-    "memory_too_small_fail": Situation(_devices("cpu", "gpu", memory_mb=60.0), Physics(memory_policy="fail")),
-    "memory_too_small_gpu_only": Situation(_devices("gpu", "gpu", memory_mb=60.0)),
-    "serial": Situation(_DEFAULT, Physics(split="serial")),
-    "noise": Situation(_DEFAULT, Physics(noise=0.5)),
-    "dependencies": Situation(_DEFAULT, dependency_prob=0.6),
+    "memory_too_small": Situation(World(_devices("cpu", "gpu", "gpu", memory_mb=60.0))),
+    "memory_too_small_fail": Situation(World(_devices("cpu", "gpu", memory_mb=60.0), Physics(memory_policy="fail"))),
+    "memory_too_small_gpu_only": Situation(World(_devices("gpu", "gpu", memory_mb=60.0))),
+    "serial": Situation(World(_DEFAULT, Physics(split="serial"))),
+    "noise": Situation(World(_DEFAULT, Physics(noise=0.5))),
+    "dependencies": Situation(World(_DEFAULT), dependency_prob=0.6),
     "device_down": Situation(
-        _DEFAULT.with_disturbances(
-            [
-                Disturbance(0.0, "gpu_0", 0.0),
-                Disturbance(4.0, "cpu_0", 0.0),
-                Disturbance(8.0, "gpu_1", 0.25),
-                Disturbance(12.0, "cpu_0", 1.0),
-                Disturbance(14.0, "gpu_2", 0.0),
-                Disturbance(16.0, "gpu_2", 1.5),
-            ]
+        World(
+            _DEFAULT.with_disturbances(
+                [
+                    Disturbance(0.0, "gpu_0", 0.0),
+                    Disturbance(4.0, "cpu_0", 0.0),
+                    Disturbance(8.0, "gpu_1", 0.25),
+                    Disturbance(12.0, "cpu_0", 1.0),
+                    Disturbance(14.0, "gpu_2", 0.0),
+                    Disturbance(16.0, "gpu_2", 1.5),
+                ]
+            )
         )
     ),
     "all_down_for_a_while": Situation(
-        _devices("cpu", "gpu").with_disturbances(
-            [
-                Disturbance(3.0, "cpu_0", 0.0),
-                Disturbance(5.0, "gpu_0", 0.0),
-                Disturbance(9.0, "gpu_0", 1.0),
-                Disturbance(15.0, "cpu_0", 1.0),
-            ]
+        World(
+            _devices("cpu", "gpu").with_disturbances(
+                [
+                    Disturbance(3.0, "cpu_0", 0.0),
+                    Disturbance(5.0, "gpu_0", 0.0),
+                    Disturbance(9.0, "gpu_0", 1.0),
+                    Disturbance(15.0, "cpu_0", 1.0),
+                ]
+            )
         ),
         dependency_prob=0.3,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model.outcome import OutcomeBatch
@@ -17,22 +18,22 @@ class CheckedRace(Race):
     @property
     def rules(self) -> Rules:
         """The node of this race in plain words."""
-        prices = self.physics.busy_price(self.cluster)
+        prices = self.world.physics.busy_price(self.world.cluster)
         return Rules(
             tuple(
                 PlainDevice(d.name, d.kind, d.node, d.memory_mb, d.watts, float(price))
-                for d, price in zip(self.cluster.devices, prices, strict=True)
+                for d, price in zip(self.world.cluster.devices, prices, strict=True)
             ),
-            self.physics.split,
-            self.physics.coexecution_penalty,
-            self.physics.memory_policy,
-            tuple((d.time, d.device, d.speed) for d in self.cluster.disturbances),
+            self.world.physics.split,
+            self.world.physics.coexecution_penalty,
+            self.world.physics.memory_policy,
+            tuple((d.time, d.device, d.speed) for d in self.world.cluster.disturbances),
             self.isolated,
         )
 
     def seconds(self, task_id: int, device: str, share: float) -> float:
         """The realised seconds of a share of a task, alone on a device at normal speed."""
-        times = self._realised[self.tasks.position_of(task_id), :, self.cluster.names.index(device)]
+        times = self.timed.realised[self.tasks.position_of(task_id), :, self.world.cluster.names.index(device)]
         return float(times[FIXED] + share * times[SHARED])
 
     def run(
@@ -41,12 +42,13 @@ class CheckedRace(Race):
         *,
         progress: Callable[[int], None] | None = None,
         compiled: bool = True,
+        recording: bool = False,
     ) -> OutcomeBatch:
         """Take every task through one scheduler and judge the schedule.
 
         Raises:
             AssertionError: The schedule breaks a rule.
         """
-        outcomes = super().run(scheduler, progress=progress, compiled=compiled)
-        assert_valid_schedule(self.tasks, outcomes, self.rules, self.seconds)
+        outcomes = super().run(scheduler, progress=progress, compiled=compiled, recording=recording)
+        assert_valid_schedule(self.tasks, outcomes, replace(self.rules, waits=scheduler.dispatches), self.seconds)
         return outcomes

@@ -45,6 +45,8 @@ class Rules:
         memory_policy: `fallback` or `fail`.
         changes: What happened to the devices, as (time, device, speed factor); 0 is a failure.
         isolated: Every task meets an idle node.
+        waits: Tasks may wait before they are decided, so a device may idle although a task is ready for it, and tasks
+            may overtake each other.
     """
 
     devices: tuple[PlainDevice, ...]
@@ -53,6 +55,7 @@ class Rules:
     memory_policy: str = "fallback"
     changes: tuple[tuple[float, str, float], ...] = ()
     isolated: bool = False
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +213,10 @@ def _bill(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
 
 
 def _queues(schedule: _Schedule) -> Iterator[str]:
-    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it."""
+    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it.
+
+    Of tasks that may wait before they are decided, outcomes do not say when they were; of their order nothing is asked.
+    """
     queue: dict[str, list[tuple[float, float, float, int, float]]] = {name: [] for name in schedule.device}
     busy: dict[str, list[tuple[float, float, int]]] = {name: [] for name in schedule.device}
     freed: dict[str, set[float]] = {name: set() for name in schedule.device}
@@ -231,7 +237,7 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
         for (_, end, one), (start, _, other) in pairwise(spans):
             if start < end:
                 yield f"{name} runs tasks {one} and {other} at once, at {start}"
-    for name, parts in queue.items():
+    for name, parts in () if schedule.rules.waits else queue.items():
         parts.sort()
         free, last = 0.0, (0.0, -1)
         for ready, start, end, task_id, after in parts:

@@ -6,11 +6,11 @@ Plain assertions, so any test runner will do; with pytest, parametrise over `SCH
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy, deepcopy
 from dataclasses import fields, replace
 from functools import cache
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from hybrid_scheduler.model.errors import IllegalDecisionError
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.schedulers.base import Scheduler
+from hybrid_scheduler.testing.learners import check_model_files
 from hybrid_scheduler.testing.nodes import SEED, SITUATIONS, TASKS
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 
@@ -32,21 +34,83 @@ ALLOWED_BYTES = 1024
 """Counters get longer as they count; nothing else may."""
 
 
+class RecordedRoom(WaitingRoom):
+    """A waiting room as it was at one moment.
+
+    Args:
+        waiting: The room to record.
+    """
+
+    def __init__(self, waiting: WaitingRoom) -> None:
+        self._tasks = list(waiting)
+        self._shortest = waiting.shortest(len(waiting))
+        self._since = {task.task_id: waiting.since(task) for task in self._tasks}
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | list[Task]:
+        return self._tasks[index]
+
+    def shortest(self, count: int) -> list[Task]:
+        """As recorded."""
+        return self._shortest[:count]
+
+    def oldest(self, count: int) -> list[Task]:
+        """As recorded."""
+        return self._tasks[:count]
+
+    def since(self, task: Task) -> float:
+        """As recorded."""
+        return self._since[task.task_id]
+
+    def seconds_ahead(self, task: Task, *, shortest_first: bool = False) -> float:
+        """Not recorded: no decision may depend on it."""
+        raise NotImplementedError
+
+    def about(self, task: Task, view: ClusterView) -> tuple[RecordedRoom, ClusterView]:
+        """A room with this one task, and the view of it, with the times of one that waited here."""
+        room = copy(self)
+        room._tasks = room._shortest = [task]
+        room._since = {task.task_id: view.now}
+        if view.times_by_id is None:
+            return room, view
+        return room, replace(view, times_by_id={task.task_id: view.times_of(self._tasks[0])})
+
+    def with_tasks(self, change: Callable[[Task], Task]) -> RecordedRoom:
+        """The same room with every task changed."""
+        room = copy(self)
+        room._tasks = [change(task) for task in self._tasks]
+        room._shortest = [change(task) for task in self._shortest]
+        return room
+
+
+Question = tuple[Any, ClusterView]
+"""A task, or the waiting room, and the view."""
+Answer = tuple[tuple[Task, Decision], ...]
+
+
 class Witness(Scheduler):
     """Passes everything on to the scheduler it watches and keeps what was asked and answered."""
 
     watched: Scheduler
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Task, ClusterView]] = []
+        self.asked: list[Question] = []
         self.answered: list[Decision] = []
-        self.observed: list[Outcome] = []
+        self.observed: list[tuple[Task, Decision, Outcome]] = []
 
-    @classmethod
-    def of(cls, scheduler: Scheduler) -> Witness:
+    @staticmethod
+    def of(scheduler: Scheduler) -> Witness:
         """A witness that may see what this scheduler may see."""
-        flags = {"uses_estimates": scheduler.uses_estimates, "knows_truth": scheduler.knows_truth}
-        witness = cast(Witness, type("Witness", (cls,), flags)())
+        names = ("uses_estimates", "knows_truth", "idle_only")
+        flags = {name: getattr(scheduler, name) for name in names}
+        kind = WaitingWitness if scheduler.dispatches else Witness
+        witness = cast(Witness, type("Witness", (kind,), flags)())
         witness.watched = scheduler
         return witness
 
@@ -62,10 +126,32 @@ class Witness(Scheduler):
         self.answered.append(decision)
         return decision
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         """Pass it on."""
-        self.observed.append(outcome)
-        self.watched.observe(outcome)
+        self.observed.append((task, decision, outcome))
+        self.watched.observe(task, decision, outcome)
+
+
+class WaitingWitness(Witness):
+    """A witness of a scheduler that lets tasks wait."""
+
+    def dispatch(self, waiting: WaitingRoom, view: ClusterView) -> Iterable[tuple[Task, Decision]]:
+        """Ask, and keep the answer."""
+        room = RecordedRoom(waiting)
+        if view.times_by_id is not None:
+            view = replace(view, times_by_id={task.task_id: view.times_of(task) for task in room})
+        answer = tuple(self.watched.dispatch(room, view))
+        self.asked.append((room, view))
+        self.answered += [decision for _, decision in answer]
+        return answer
+
+
+def ask(scheduler: Scheduler, question: Question) -> Answer:
+    """What a scheduler answers to a question: the tasks it starts, and where."""
+    subject, view = question
+    if isinstance(subject, RecordedRoom):
+        return tuple(scheduler.dispatch(subject, view))
+    return ((subject, scheduler.decide(subject, view)),)
 
 
 def check_summary(factory: SchedulerFactory) -> None:
@@ -85,27 +171,27 @@ def check_pure(factory: SchedulerFactory) -> None:
     """Asked again, also after other questions, it answers the same; or, with a generator of its own, a clone does."""
     for history in _histories(factory):
         one, other, asked = deepcopy(history.scheduler), deepcopy(history.scheduler), history.asked
-        twice = all(one.decide(*question) == one.decide(*question) for question in asked)
-        backwards = [one.decide(*question) for question in reversed(asked)][::-1]
-        if twice and backwards == [other.decide(*question) for question in asked]:
+        twice = all(ask(one, question) == ask(one, question) for question in asked)
+        backwards = [ask(one, question) for question in reversed(asked)][::-1]
+        if twice and backwards == [ask(other, question) for question in asked]:
             continue
         assert "seed" in one.parameters(), (
-            f"on node {history.node!r}, decide answers differently when asked again; it must not change anything, "
+            f"on node {history.node!r}, it answers differently when asked again; it must not change anything, "
             "unless it draws from a generator seeded by an argument called 'seed'"
         )
         one, other = one.clone(), one.clone()
-        assert [one.decide(*question) for question in asked] == [other.decide(*question) for question in asked], (
+        assert [ask(one, question) for question in asked] == [ask(other, question) for question in asked], (
             f"on node {history.node!r}, two clones with the same seed answer the same questions differently"
         )
 
 
 def check_leaves_view_alone(factory: SchedulerFactory) -> None:
-    """What it is shown belongs to the node: decide changes none of it."""
+    """What it is shown belongs to the node: it changes none of it."""
     for history in _histories(factory):
-        for task, view in history.asked:
-            before = pickle.dumps(view)
-            history.scheduler.decide(task, view)
-            assert pickle.dumps(view) == before, f"on node {history.node!r}, decide changed the view it was shown"
+        for question in history.asked:
+            before = pickle.dumps(question[1])
+            ask(history.scheduler, question)
+            assert pickle.dumps(question[1]) == before, f"on node {history.node!r}, it changed the view it was shown"
 
 
 def check_sees_only_what_it_declares(factory: SchedulerFactory) -> None:
@@ -114,13 +200,22 @@ def check_sees_only_what_it_declares(factory: SchedulerFactory) -> None:
         return
     for history in _histories(factory):
         assert all(view.times.size == 0 and view.free.size == 0 for _, view in history.asked)
+        assert all(view.times_by_id is None for _, view in history.asked)
         one, other = deepcopy(history.scheduler), deepcopy(history.scheduler)
-        for task, view in history.asked:
-            misled = replace(task, duration_estimate=2.0 * task.duration_estimate)
-            assert one.decide(task, view) == other.decide(misled, view), (
-                f"on node {history.node!r}, the decision for task {task.task_id} depends on duration_estimate; "
+        for subject, view in history.asked:
+            misled = subject.with_tasks(_misled) if isinstance(subject, RecordedRoom) else _misled(subject)
+            answers = [
+                [(task.task_id, decision) for task, decision in answer]
+                for answer in (ask(one, (subject, view)), ask(other, (misled, view)))
+            ]
+            assert answers[0] == answers[1], (
+                f"on node {history.node!r}, the decision {answers[0]} depends on duration_estimate; "
                 "declare uses_estimates = True, or do without it"
             )
+
+
+def _misled(task: Task) -> Task:
+    return replace(task, duration_estimate=2.0 * task.duration_estimate)
 
 
 def check_clone(factory: SchedulerFactory) -> None:
@@ -150,23 +245,25 @@ def check_pickling(factory: SchedulerFactory) -> None:
     """A scheduler that has run can be pickled, and the copy decides as it does."""
     for history in _histories(factory):
         one, other = deepcopy(history.scheduler), pickle.loads(pickle.dumps(history.scheduler))
-        same = all(one.decide(*question) == other.decide(*question) for question in history.asked)
+        same = all(ask(one, question) == ask(other, question) for question in history.asked)
         assert same, f"on node {history.node!r}, a pickled copy decides differently"
 
 
-def check_bounded_memory(factory: SchedulerFactory, tasks: int = LONG_RUN) -> None:
+def check_bounded_state(factory: SchedulerFactory, tasks: int = LONG_RUN) -> None:
     """It does not grow with the number of tasks: pickled, it is as big after all of them as after half.
 
-    The pickled size and not the process's memory, because replacing old experience by new is fine.
+    The pickled size and not that of the process, because replacing old experience by new is fine.
     """
     witness = Witness.of(factory())
     SITUATIONS["default"].race().run(witness, compiled=False)
     scheduler, sizes = witness.watched, []
     for i, task in enumerate(_long_stream(tasks)):
-        view = witness.asked[i % len(witness.asked)][1]
-        scheduler.decide(task, replace(view, number=i, now=task.arrival_time))
+        subject, view = witness.asked[i % len(witness.asked)]
+        view = replace(view, number=i, now=task.arrival_time)
+        ask(scheduler, subject.about(task, view) if isinstance(subject, RecordedRoom) else (task, view))
         if scheduler.observes:
-            scheduler.observe(replace(witness.observed[i % TASKS], task_id=task.task_id))
+            _, decision, outcome = witness.observed[i % TASKS]
+            scheduler.observe(task, decision, replace(outcome, task_id=task.task_id))
         if i + 1 in (tasks // 2, tasks):
             sizes.append(len(pickle.dumps(scheduler)))
     half, full = sizes
@@ -176,12 +273,12 @@ def check_bounded_memory(factory: SchedulerFactory, tasks: int = LONG_RUN) -> No
 
 
 def check_compiled(factory: SchedulerFactory) -> None:
-    """With a kernel: the compiled race and the one that calls `decide` give the same outcomes, bit for bit."""
+    """With a kernel: the compiled race and the one that asks Python give the same outcomes, bit for bit."""
     if factory().kernel is None:
         return
     for node in SITUATIONS:
         slow, fast = (_run(factory(), node, compiled=compiled) for compiled in (False, True))
-        _assert_same(slow, fast, f"on node {node!r}, decide and kernel")
+        _assert_same(slow, fast, f"on node {node!r}, Python and kernel")
 
 
 SCHEDULER_CHECKS: tuple[Callable[[SchedulerFactory], None], ...] = (
@@ -193,8 +290,9 @@ SCHEDULER_CHECKS: tuple[Callable[[SchedulerFactory], None], ...] = (
     check_sees_only_what_it_declares,
     check_clone,
     check_seeding,
-    check_bounded_memory,
+    check_bounded_state,
     check_compiled,
+    check_model_files,
 )
 """All checks of a scheduler; each takes a factory and raises AssertionError."""
 
@@ -215,7 +313,7 @@ def check_scheduler(factory: SchedulerFactory) -> None:
 class _History(NamedTuple):
     node: str
     scheduler: Scheduler
-    asked: list[tuple[Task, ClusterView]]
+    asked: list[Question]
 
 
 def _histories(factory: SchedulerFactory) -> Iterator[_History]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.store import Batch, Cleared, ResultRow, Retention, SubmittedTask, TrainingRow
+from hybrid_scheduler.store.documents import to_json
 from hybrid_scheduler.testing.store.samples import (
     SCHEDULERS,
     OpenStore,
@@ -271,9 +272,15 @@ async def check_export(opened: OpenStore) -> None:
         labels = [TrainingRow._make((int(row[0]), *map(float, row[1:6]), json.loads(row[6]))) for row in lines]
         assert labels == batch.training, "the CSV file holds other labels"
         results = parquet.read_table(folder / "new" / "scheduler_results.parquet").to_pylist()
-        columns = [name for name in ResultRow._fields if name != "parts"]
+        columns = [name for name in ResultRow._fields if name not in ("parts", "queue_seconds")]
         assert [tuple(row[name] for name in columns) for row in results] == [
             tuple(getattr(row, name) for name in columns) for row in batch.results
         ]
+        queues = [None if row.queue_seconds is None else list(row.queue_seconds) for row in batch.results]
+        assert [row["queue_seconds"] for row in results] == queues, "the Parquet file holds other queues"
+        with (folder / "new" / "scheduler_results.csv").open(encoding="utf-8", newline="") as file:
+            cells = [row["queue_seconds"] for row in csv.DictReader(file)]
+        shown = ["" if queue is None else to_json(queue) for queue in queues]
+        assert cells == shown, "the CSV file holds other queues"
         assert json.loads(results[0]["parts"])[1]["device"] == "Gerät-ü"
         assert sorted(path.name for path in folder.iterdir()) == ["new"], "files are left over"

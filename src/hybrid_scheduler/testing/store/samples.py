@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
@@ -30,7 +31,8 @@ def sample(run: RunRow, numbers: Sequence[int], schedulers: Sequence[str] = SCHE
     for number in numbers:
         task_id = run.first_task_id + number
         parents = (task_id - 1,) if number % 3 == 2 else ()
-        tasks.append(TaskRow(task_id, run.id, 100.5 + number, 0.25, 1e-9, number / 7, parents))
+        known = (None, None) if number % 4 == 3 else (1e-3 / (number + 3), f"Größe {number}")
+        tasks.append(TaskRow(task_id, run.id, 100.5 + number, 0.25, 1e-9, number / 7, parents, *known))
         for index, name in enumerate(schedulers):
             gpu = None if index % 2 else 3
             times = (0.1 + number, 0.2, 0.3 + number, 1e9 / 3, 22.5 * number, 1e-7 / (index + 3))
@@ -39,7 +41,9 @@ def sample(run: RunRow, numbers: Sequence[int], schedulers: Sequence[str] = SCHE
                 PartRow("Gerät-ü", 0.3, 0.0, 1e300, None, lost=True),
             )
             reason = f"zu spät ({number})" if number % 2 else None
-            results.append(ResultRow(task_id, name, 0.7, gpu, *times, bool(number % 2), parts, reason))
+            queue = (0.0, number / 11, math.inf, *[0.0] * 12, 1 / 3)
+            moment = (None, None) if number % 4 == 3 else (number / 7 + index, queue[: 3 + 13 * index])
+            results.append(ResultRow(task_id, name, 0.7, gpu, *times, bool(number % 2), parts, reason, *moment))
         labels.append(TrainingRow(task_id, 100.5 + number, 0.25, 1e-9, 0.9, 0.1, {"cpu_0": 1 / 3, "gpu_0": None}))
     return Batch(tasks, results, labels)
 

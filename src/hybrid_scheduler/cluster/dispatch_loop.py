@@ -1,0 +1,209 @@
+"""The compiled event loop of schedulers that let tasks wait: they are asked what to start when something changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.heap import pop
+from hybrid_scheduler.cluster.loop import all_free, carry_out, next_return, next_task, settle, true_times
+from hybrid_scheduler.cluster.queues import advance, illegal
+from hybrid_scheduler.cluster.state import (
+    ANSWER,
+    ASK,
+    ASKING,
+    CHANGED,
+    CURRENT,
+    DECISIONS,
+    DISPATCH,
+    DISTURB,
+    DISTURBED,
+    DONE,
+    DOOMED,
+    DOWN,
+    DRAINED,
+    FAILED,
+    GROW,
+    NEXT,
+    NOT_WAITING,
+    NOW,
+    OLDEST,
+    OUTCOMES,
+    PARTS,
+    PAUSED,
+    QUIET,
+    READY,
+    SEES_ESTIMATES,
+    SEES_TRUTH,
+    STALLED,
+    WAITING,
+    WAITING_TASKS,
+    Records,
+    State,
+)
+from hybrid_scheduler.cluster.waiting import enter, leave, pick, shortest_seconds
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.view import CHOSEN, QUEUED, TASK_MEMORY, WAITING_SINCE
+
+
+@inlined
+def any_idle(devices: FloatArray, device_queues: Records) -> bool:
+    """Whether a device that is up has nothing to do."""
+    idle = False
+    for d in range(len(device_queues)):
+        idle = idle or (devices[d, QUEUED] == 0.0 and device_queues[d].speed > 0.0)
+    return idle
+
+
+@inlined
+def copy_times(source: FloatArray, task: int, target: FloatArray, row: int) -> None:
+    """Copy the times of one task."""
+    for kind in range(2):
+        for d in range(source.shape[2]):
+            target[row, kind, d] = source[task, kind, d]
+
+
+@hot
+def run_dispatch(
+    policy: Any,
+    compiled: bool,
+    sees: int,
+    shortest: int,
+    oldest: int,
+    idle_only: bool,
+    memory: FloatArray,
+    no_free: FloatArray,
+    sim: State,
+    until: float,
+    limit: int,
+    observing: bool,
+    isolated: bool,
+) -> int:
+    """Go from change to change and let the policy start waiting tasks, until somebody else is needed.
+
+    Everything that happens at one moment has happened before the policy is asked. It is asked again after every task
+    it starts.
+
+    Args:
+        policy: The compiled policy, a `numba.cfunc` of `DISPATCH_SIGNATURE`.
+        compiled: False when Python dispatches: the loop then returns `DISPATCH` whenever it is to be asked.
+        sees: What the policy may see beyond the queues (`SEES_*`).
+        shortest: How many of the shortest waiting tasks the policy is shown.
+        oldest: How many of the oldest.
+        idle_only: The policy starts nothing while every device is busy, so it need not be asked then.
+        memory: The policy's own state.
+        no_free: What a policy gets for the true queues that may not see them: an array of length 0.
+        sim: The simulated state.
+        until: Stop before anything that happens after this time.
+        limit: Return when so many decisions have been made in all.
+        observing: Return `OUTCOMES` before the policy is asked when an outcome is due.
+        isolated: Every task meets an idle node: the next arrives when the last has ended.
+
+    Returns:
+        The reason (`cluster.state`).
+    """
+    devices, facts, free, device_queues, _, out, c, clocks, disturbances, tasks, features, nominal, realised = sim[:13]
+    ready, done, edges, parts, room, heap, candidates, waiting, waiting_times, queues = sim[13:]
+    while True:
+        if c[PARTS] + 2 > len(parts):
+            return GROW
+        if c[CURRENT] >= 0:
+            code = illegal(devices, out, c[ANSWER])
+            if code != 0:
+                return code
+            leave(room, heap, c, c[CURRENT])
+            c[DECISIONS] += 1
+            carry_out(
+                devices, facts, free, device_queues, out, c, tasks, features, realised, ready, done, edges,
+                parts, queues, clocks[NOW], observing, isolated,
+            )  # fmt: skip
+            advance(devices, device_queues, parts, clocks[NOW])  # it is asked again, and shall see what it has done
+        if c[ASK] == ASKING:
+            now = clocks[NOW]
+            if observing and c[DONE] > 0 and done[0].time <= now:
+                return OUTCOMES
+            if c[WAITING_TASKS] > 0 and c[DOWN] == devices.shape[0]:
+                while next_return(disturbances, c[DISTURBED]) == np.inf and c[WAITING_TASKS] > 0:
+                    task = c[OLDEST]
+                    leave(room, heap, c, task)
+                    tasks[task].status = FAILED
+                    c[READY], c[DONE] = settle(
+                        tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated
+                    )
+                c[ASK] = QUIET
+                continue
+            if c[WAITING_TASKS] == 0 or (idle_only and not any_idle(devices, device_queues)):
+                c[ASK] = QUIET
+                continue
+            if c[DECISIONS] >= limit:
+                return PAUSED
+            if not compiled:
+                return DISPATCH
+            count = pick(room, heap, c, shortest, oldest, candidates)
+            for k in range(count):
+                task = candidates[k]
+                for column in range(WAITING_SINCE):
+                    waiting[k, column] = features[task, column]
+                waiting[k, WAITING_SINCE] = tasks[task].ready
+                if sees == SEES_ESTIMATES:
+                    copy_times(nominal, task, waiting_times, k)
+                elif sees == SEES_TRUTH:
+                    true_times(realised, device_queues, task, waiting_times[k])
+            c[ANSWER] = policy(
+                c[DECISIONS], now, waiting[:count], waiting_times[:count], devices,
+                free if sees == SEES_TRUTH else no_free, facts, memory, out,
+            )  # fmt: skip
+            if c[ANSWER] == 0:
+                c[ASK] = QUIET
+                continue
+            row = out[CHOSEN, 0]
+            if not (row >= 0.0 and row < count and row == np.floor(row)):
+                return NOT_WAITING
+            c[CURRENT] = candidates[int(row)]
+            continue
+        task, on_heap = next_task(tasks, ready, c)
+        arrives = np.inf
+        if task >= 0 and not isolated:
+            arrives = tasks[task].due
+        elif task >= 0 and c[WAITING_TASKS] == 0:
+            arrives = all_free(free)
+        now = max(arrives, clocks[NOW])
+        if c[ASK] == CHANGED:
+            now = clocks[NOW]
+        if c[WAITING_TASKS] > 0:
+            for d in range(len(device_queues)):
+                now = min(now, device_queues[d].head_end)
+        if c[DISTURBED] < len(disturbances) and disturbances[c[DISTURBED]].time <= min(now, until):
+            return DISTURB
+        if now == np.inf:
+            if c[WAITING_TASKS] == 0:
+                return DRAINED
+            return STALLED if until == np.inf else WAITING
+        if now > until:
+            return WAITING
+        clocks[NOW] = now
+        advance(devices, device_queues, parts, now)
+        while task >= 0 and (arrives if isolated else tasks[task].due) <= now:
+            if on_heap:
+                c[READY] = pop(ready, c[READY])
+            else:
+                c[NEXT] += 1
+            tasks[task].ready = now
+            if isolated and tasks[task].first_part < 0:
+                tasks[task].arrival = now
+            if tasks[task].status == DOOMED:
+                tasks[task].status = FAILED
+                c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated)
+            else:
+                key = now
+                if sees == SEES_ESTIMATES:
+                    key = shortest_seconds(nominal[task], devices, features[task, TASK_MEMORY])
+                elif sees == SEES_TRUTH:
+                    key = shortest_seconds(realised[task], devices, features[task, TASK_MEMORY])
+                enter(tasks, room, heap, c, task, key)
+                if isolated:
+                    break
+            task, on_heap = next_task(tasks, ready, c)
+        c[ASK] = ASKING

@@ -1,0 +1,319 @@
+"""The simulated node: `model.node.Node` over the arrays of a simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Protocol, overload
+
+import numpy as np
+
+from hybrid_scheduler.cluster.simulation import Simulation, Waiting
+from hybrid_scheduler.cluster.state import (
+    ASK,
+    CURRENT,
+    DECIDE,
+    DISPATCH,
+    DRAINED,
+    FAILED,
+    OUTCOMES,
+    PAUSED,
+    QUIET,
+    SEES_ESTIMATES,
+    SEES_QUEUES,
+    SEES_TRUTH,
+    STALLED,
+    TASKS,
+    WAITING,
+    WAITS,
+)
+from hybrid_scheduler.cluster.waiting import oldest_first, pick
+from hybrid_scheduler.model.decision import Decision
+from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
+from hybrid_scheduler.model.label import Label
+from hybrid_scheduler.model.node import NO_LIMIT, Change, Finished, Policy
+from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
+from hybrid_scheduler.model.view import NO_FREE, NO_TIMES, ClusterView
+from hybrid_scheduler.model.waiting import WaitingRoom
+from hybrid_scheduler.physics.world import World
+
+CHANGES = {
+    DECIDE: Change.ASKED,
+    DISPATCH: Change.ASKED,
+    OUTCOMES: Change.FINISHED,
+    WAITING: Change.REACHED,
+    PAUSED: Change.PAUSED,
+    STALLED: Change.STALLED,
+    DRAINED: Change.OVER,
+}
+
+
+class TaskBook(Protocol):
+    """Where a node looks tasks up by their position; all schedulers of a race share one."""
+
+    def task(self, position: int) -> Task:
+        """The task."""
+
+    def label(self, position: int) -> Label:
+        """The oracle's label of it."""
+
+
+class UnlabelledTasks:
+    """A book for nodes whose scheduler learns from no labels.
+
+    Args:
+        tasks: The tasks, by position.
+    """
+
+    def __init__(self, tasks: TaskBatch) -> None:
+        self._tasks = tasks
+
+    def task(self, position: int) -> Task:
+        """The task."""
+        task: Task = self._tasks[position]
+        return task
+
+    def label(self, position: int) -> Label:
+        """There are none."""
+        raise SchedulerError(f"there is no label of the task at position {position}; this node has none")
+
+
+class SimulatedNode(Simulation):
+    """A simulated node for one scheduler.
+
+    Args:
+        book: Where tasks are looked up.
+        world: The devices, and how they behave.
+        uses_estimates: Whether the scheduler sees nominal times.
+        knows_truth: Whether it sees realised times and true queues.
+        observing: Whether it wants to know what has finished.
+        wants_labels: Whether it wants the oracle's labels.
+        isolated: Every task meets an idle node.
+        waiting: How tasks wait for a scheduler that dispatches; None for one that decides at once.
+        recording: Outcomes say how long the queues were at the decision.
+    """
+
+    def __init__(
+        self,
+        book: TaskBook,
+        world: World,
+        *,
+        uses_estimates: bool = False,
+        knows_truth: bool = False,
+        observing: bool = False,
+        wants_labels: bool = False,
+        isolated: bool = False,
+        waiting: Waiting | None = None,
+        recording: bool = False,
+    ) -> None:
+        sees = SEES_TRUTH if knows_truth else SEES_ESTIMATES if uses_estimates else SEES_QUEUES
+        super().__init__(world, sees=sees, isolated=isolated, observing=observing, waiting=waiting, recording=recording)
+        self.book = book
+        self._wants_labels = wants_labels
+        self._positions: dict[int, int] = {}
+        self._reached = 0.0
+
+    def advance(self, policy: Policy | None, *, until: float = math.inf, limit: int = NO_LIMIT) -> Change:
+        """See `Node.advance`."""
+        function, state = (None, NO_FREE) if policy is None else policy
+        change = CHANGES[self.run(function, state, until=until, limit=limit)]
+        self._reached = until if change in (Change.REACHED, Change.OVER) else self.now
+        return change
+
+    def waiting(self) -> WaitingRoom:
+        """See `Node.waiting`."""
+        return _SimulatedRoom(self)
+
+    def start(self, task: Task, decision: Decision) -> None:
+        """See `Node.start`."""
+        if self._waiting is None:
+            if self.current < 0 or not isinstance(task, Task) or self.task_id(self.current) != task.task_id:
+                raise IllegalDecisionError(f"{task} is started, but it does not wait to be")
+            self.answer(decision)
+            return
+        position = self.position_of(task.task_id) if isinstance(task, Task) else -1
+        if position < 0 or self.state.tasks[position]["status"] != WAITS:
+            raise IllegalDecisionError(f"{task} is started, but it does not wait to be")
+        self.state.counters[CURRENT] = position
+        self.answer(decision)
+        self.run(None, NO_FREE, until=-math.inf)
+
+    def hold(self) -> None:
+        """See `Node.hold`."""
+        self.state.counters[ASK] = QUIET
+
+    def take_finished(self) -> list[Finished]:
+        """See `Node.take_finished`."""
+        positions = self.take_outcomes(self._reached)
+        return [
+            Finished(
+                self.shown(int(position)),
+                outcome.decision(self.world.cluster.names),
+                outcome,
+                self.book.label(int(position)) if self._wants_labels and not outcome.failed else None,
+            )
+            for position, outcome in zip(positions, self.outcomes(positions), strict=True)
+        ]
+
+    def view(self) -> ClusterView:
+        """See `Node.view`: a snapshot, with the times of the task at hand for a scheduler that decides at once."""
+        state, position = self.state, self.current
+        times, free = NO_TIMES, NO_FREE
+        if self._sees == SEES_TRUTH:
+            free = state.free.copy()
+        if position >= 0 and self._sees != SEES_QUEUES:
+            times = self.times(position)
+        made = self.decisions - (1 if self._waiting is None else 0)
+        return ClusterView(
+            made,
+            self.now,
+            state.devices.copy(),
+            state.facts.copy(),
+            self.world.cluster.names,
+            times,
+            free,
+            self.waiting_tasks,
+            None if self._sees == SEES_QUEUES else _TimesById(self),
+        )
+
+    @property
+    def devices(self) -> FloatArray:
+        """The device table as it stands; not a copy."""
+        return self.state.devices
+
+    @property
+    def facts(self) -> FloatArray:
+        """The public facts; not a copy."""
+        return self.state.facts
+
+    def response_of(self, position: int) -> tuple[float, bool]:
+        """Response time of a decided task as things stand, and whether it failed."""
+        record = self.state.tasks[position]
+        return float(record["finish"] - record["arrival"]), bool(record["status"] == FAILED)
+
+    def task_id(self, position: int) -> int:
+        """The id of the task at a position."""
+        return int(self.state.tasks[position]["id"])
+
+    def position_of(self, task_id: int) -> int:
+        """The position of a task in memory, by its id; -1 when there is none."""
+        count = int(self.state.counters[TASKS])
+        if len(self._positions) < count:
+            known = len(self._positions)
+            ids = self.state.tasks["id"][known:count].tolist()
+            self._positions.update(zip(ids, range(known, count), strict=True))
+        return self._positions.get(task_id, -1)
+
+    def shown(self, position: int) -> Task:
+        """A task as this scheduler may see it."""
+        task = self.book.task(position)
+        return task.without_estimate() if self._sees == SEES_QUEUES else task
+
+    def forget(self, gone: Any, now: float) -> None:
+        """See `Simulation.forget`; positions move, so ids are looked up anew."""
+        super().forget(gone, now)
+        self._positions.clear()
+
+    def times(self, position: int) -> FloatArray:
+        """The times of a task that the scheduler may see."""
+        if self._sees == SEES_TRUTH:
+            return self.truth(position)[0]
+        times: FloatArray = self.state.nominal[position].copy()
+        return times
+
+
+class _TimesById(Mapping[int, FloatArray]):
+    """What the scheduler may see of the times of every task in the node; a copy has those that were looked at."""
+
+    def __init__(self, node: SimulatedNode) -> None:
+        self._node = node
+        self._seen: dict[int, FloatArray] = {}
+
+    def __getitem__(self, task_id: int) -> FloatArray:
+        if task_id not in self._seen:
+            position = self._node.position_of(task_id)
+            if position < 0:
+                raise KeyError(task_id)
+            self._seen[task_id] = self._node.times(position)
+        return self._seen[task_id]
+
+    def __iter__(self) -> Iterator[int]:
+        return (int(task) for task in self._node.state.tasks["id"][: len(self)])
+
+    def __len__(self) -> int:
+        return int(self._node.state.counters[TASKS])
+
+    def __reduce__(self) -> tuple[type, tuple[dict[int, FloatArray]]]:
+        return dict, (self._seen,)
+
+
+class _SimulatedRoom(WaitingRoom):
+    """The waiting room of a simulated node, or the one task that is to be decided at once."""
+
+    def __init__(self, node: SimulatedNode) -> None:
+        self._node = node
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        node = self._node
+        if node.current >= 0:
+            return [node.current]
+        positions = np.empty(node.waiting_tasks, dtype=np.int64)
+        count = oldest_first(node.state.room, node.state.counters, positions)
+        return [int(position) for position in positions[:count]]
+
+    def __len__(self) -> int:
+        node = self._node
+        return 1 if node.current >= 0 else node.waiting_tasks
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | list[Task]:
+        if isinstance(index, slice):
+            return self._shown(self._positions[index])
+        return self._node.shown(self._positions[index])
+
+    def __contains__(self, task: object) -> bool:
+        node = self._node
+        position = node.position_of(task.task_id) if isinstance(task, Task) else -1
+        return position >= 0 and (position == node.current or node.state.tasks[position]["status"] == WAITS)
+
+    def shortest(self, count: int) -> list[Task]:
+        """See `WaitingRoom.shortest`."""
+        return self._shown(self._picked(count, 0))
+
+    def oldest(self, count: int) -> list[Task]:
+        """See `WaitingRoom.oldest`."""
+        return self._shown(self._picked(0, count))
+
+    def since(self, task: Task) -> float:
+        """See `WaitingRoom.since`."""
+        node = self._node
+        return float(node.state.tasks[node.position_of(task.task_id)]["ready"])
+
+    def seconds_ahead(self, task: Task, *, shortest_first: bool = False) -> float:
+        """See `WaitingRoom.seconds_ahead`."""
+        state, position = self._node.state, self._node.position_of(task.task_id)
+        waiting = state.shortest[: self._node.waiting_tasks]
+        own = waiting[state.room[position]["rank"]]
+        if shortest_first:
+            ahead = (waiting["time"] < own["time"]) | ((waiting["time"] == own["time"]) & (waiting["id"] < own["id"]))
+        else:
+            ready, ids = state.tasks["ready"][waiting["task"]], waiting["id"]
+            mine = state.tasks[position]["ready"]
+            ahead = (ready < mine) | ((ready == mine) & (ids < own["id"]))
+        return float(waiting["time"][ahead].sum())
+
+    def _picked(self, shortest: int, oldest: int) -> list[int]:
+        node = self._node
+        if node.current >= 0:
+            return [node.current][: shortest + oldest]
+        found = np.empty(2 * shortest + oldest + 1, dtype=np.int64)
+        count = pick(node.state.room, node.state.shortest, node.state.counters, shortest, oldest, found)
+        return [int(position) for position in found[:count]]
+
+    def _shown(self, positions: Iterable[int]) -> list[Task]:
+        return [self._node.shown(position) for position in positions]

@@ -1,0 +1,158 @@
+"""The waiting room in compiled form: tasks that are ready and not started, by expected seconds and by age.
+
+A binary heap orders them by (expected seconds, id) and a linked list by the time they entered, so that a task enters
+and leaves in the logarithm of the room, and the few shortest and the few oldest are found without a look at the rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.state import NEWEST, OLDEST, WAITING_TASKS, WAITS, Records
+from hybrid_scheduler.model.task import FloatArray, IntArray
+from hybrid_scheduler.model.view import FIXED, GPU, KIND, MEMORY, SHARED
+
+
+@hot
+def shortest_seconds(times: FloatArray, devices: FloatArray, memory: float) -> float:
+    """What a whole task takes on the fastest device for it, of those it fits on, or of all when it fits on none."""
+    best, anywhere = np.inf, np.inf
+    for d in range(devices.shape[0]):
+        seconds = times[FIXED, d] + times[SHARED, d]
+        anywhere = min(anywhere, seconds)
+        if devices[d, KIND] != GPU or memory <= devices[d, MEMORY]:
+            best = min(best, seconds)
+    return best if best < np.inf else anywhere
+
+
+@hot
+def enter(tasks: Records, room: Records, heap: Records, c: IntArray, task: int, key: float) -> None:
+    """Let a task wait; `key` is what it is expected to take."""
+    tasks[task].status = WAITS
+    room[task].older = c[NEWEST]
+    room[task].newer = -1
+    if c[NEWEST] >= 0:
+        room[c[NEWEST]].newer = task
+    else:
+        c[OLDEST] = task
+    c[NEWEST] = task
+    size = c[WAITING_TASKS]
+    c[WAITING_TASKS] = size + 1
+    _rise(room, heap, size, key, tasks[task].id, task)
+
+
+@hot
+def leave(room: Records, heap: Records, c: IntArray, task: int) -> None:
+    """Take a task out, wherever it stands."""
+    older, newer = room[task].older, room[task].newer
+    if older >= 0:
+        room[older].newer = newer
+    else:
+        c[OLDEST] = newer
+    if newer >= 0:
+        room[newer].older = older
+    else:
+        c[NEWEST] = older
+    size = c[WAITING_TASKS] - 1
+    c[WAITING_TASKS] = size
+    hole = room[task].rank
+    if hole == size:
+        return
+    key, identity, last = heap[size].time, heap[size].id, heap[size].task
+    up = (hole - 1) >> 1
+    if hole > 0 and _before(key, identity, heap[up].time, heap[up].id):
+        _rise(room, heap, hole, key, identity, last)
+    else:
+        _sink(room, heap, hole, size, key, identity, last)
+
+
+@inlined
+def _before(key: float, identity: int, other_key: float, other_identity: int) -> bool:
+    return key < other_key or (key == other_key and identity < other_identity)
+
+
+@inlined
+def _put(room: Records, heap: Records, at: int, key: float, identity: int, task: int) -> None:
+    heap[at].time = key
+    heap[at].id = identity
+    heap[at].task = task
+    room[task].rank = at
+
+
+@hot
+def _rise(room: Records, heap: Records, at: int, key: float, identity: int, task: int) -> None:
+    while at > 0:
+        up = (at - 1) >> 1
+        if not _before(key, identity, heap[up].time, heap[up].id):
+            break
+        _put(room, heap, at, heap[up].time, heap[up].id, heap[up].task)
+        at = up
+    _put(room, heap, at, key, identity, task)
+
+
+@hot
+def _sink(room: Records, heap: Records, at: int, size: int, key: float, identity: int, task: int) -> None:
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and _before(heap[child + 1].time, heap[child + 1].id, heap[child].time, heap[child].id):
+            child += 1
+        if not _before(heap[child].time, heap[child].id, key, identity):
+            break
+        _put(room, heap, at, heap[child].time, heap[child].id, heap[child].task)
+        at = child
+    _put(room, heap, at, key, identity, task)
+
+
+@hot
+def pick(room: Records, heap: Records, c: IntArray, shortest: int, oldest: int, candidates: IntArray) -> int:
+    """Write the positions of the few shortest tasks, in that order, then of the few oldest; returns how many.
+
+    `candidates` needs room for ``2 * shortest + oldest + 1`` numbers: behind the answer it holds the heap's open nodes.
+    """
+    size = c[WAITING_TASKS]
+    count, opened = 0, 0
+    spare = shortest + oldest
+    if size > 0 and shortest > 0:
+        candidates[spare] = 0
+        opened = 1
+    while count < shortest and opened > 0:
+        best = 0
+        for k in range(1, opened):
+            a, b = heap[candidates[spare + k]], heap[candidates[spare + best]]
+            if _before(a.time, a.id, b.time, b.id):
+                best = k
+        node = candidates[spare + best]
+        opened -= 1
+        candidates[spare + best] = candidates[spare + opened]
+        for child in (2 * node + 1, 2 * node + 2):
+            if child < size:
+                candidates[spare + opened] = child
+                opened += 1
+        candidates[count] = heap[node].task
+        count += 1
+    by_key, task = count, c[OLDEST]
+    for _ in range(oldest):
+        if task < 0:
+            break
+        known = False
+        for k in range(by_key):
+            known = known or candidates[k] == task
+        if not known:
+            candidates[count] = task
+            count += 1
+        task = room[task].newer
+    return count
+
+
+@hot
+def oldest_first(room: Records, c: IntArray, positions: IntArray) -> int:
+    """Write the positions of the tasks that wait, in the order they entered, as far as there is room."""
+    task, count = c[OLDEST], 0
+    while task >= 0 and count < len(positions):
+        positions[count] = task
+        count += 1
+        task = room[task].newer
+    return count

@@ -1,0 +1,31 @@
+"""The waiting room as a scheduler sees it: tasks that are ready and that nobody has started."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from hybrid_scheduler.model.task import Task
+
+
+class WaitingRoom(Sequence[Task]):
+    """Tasks that wait to be started, in the order in which they became ready.
+
+    Valid for the call it is handed to. Going through all of it costs its length; `shortest` and `oldest` do not.
+    """
+
+    @abstractmethod
+    def shortest(self, count: int) -> list[Task]:
+        """The few with the shortest estimated time on their best device; the oldest, where there are no estimates."""
+
+    @abstractmethod
+    def oldest(self, count: int) -> list[Task]:
+        """The few that have waited longest."""
+
+    @abstractmethod
+    def since(self, task: Task) -> float:
+        """When a waiting task became ready."""
+
+    @abstractmethod
+    def seconds_ahead(self, task: Task, *, shortest_first: bool = False) -> float:
+        """Estimated seconds of the tasks that entered before a waiting task, or that are shorter than it."""

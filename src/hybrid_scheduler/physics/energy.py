@@ -1,0 +1,59 @@
+"""What parts and devices consume: the one place where seconds become joules, and those of parts a task's figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from hybrid_scheduler.model.task import FloatArray, IntArray
+from hybrid_scheduler.physics.device import ClusterSpec
+
+
+def busy_energy(cluster: ClusterSpec, seconds: FloatArray) -> FloatArray:
+    """Joules of every device for its busy seconds; the last axis of `seconds` is the devices."""
+    return seconds * cluster.column("watts")
+
+
+def idle_energy(idle_watts: FloatArray, seconds: FloatArray) -> FloatArray:
+    """Joules of every device for its idle seconds."""
+    return idle_watts * seconds
+
+
+@nb.njit(cache=True)
+def task_totals(
+    tasks: int,
+    part_task: IntArray,
+    device: IntArray,
+    lost: NDArray[Any],
+    start: FloatArray,
+    end: FloatArray,
+    watts: FloatArray,
+    price: FloatArray,
+    serial: bool,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Execution seconds, joules and dollars of every task from its parts; a part in vain is paid for too.
+
+    Args:
+        tasks: How many tasks.
+        part_task: The task of each part, as a position.
+        device: The device of each part.
+        lost: Whether a part was in vain.
+        start: Of each part.
+        end: Of each part.
+        watts: Of each device while busy.
+        price: Dollars per busy second of each device.
+        serial: Whether the parts of a task run one after the other.
+    """
+    actual, energy, cost = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks)
+    for p in range(len(part_task)):
+        t, d = part_task[p], device[p]
+        seconds = end[p] - start[p]
+        energy[t] += watts[d] * seconds
+        cost[t] += price[d] * seconds
+        if lost[p]:
+            continue
+        actual[t] = actual[t] + seconds if serial else max(actual[t], seconds)
+    return actual, energy, cost

@@ -1,0 +1,79 @@
+"""The world of a race: its devices and how they behave."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+
+from hybrid_scheduler.model.label import LabelBatch
+from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.physics.cost import FormulaCost
+from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.optimum import best_idle_seconds, idle_optimum
+from hybrid_scheduler.physics.settings import Physics
+
+
+@dataclass(frozen=True)
+class World:
+    """The devices and their physics; the default node unless told otherwise.
+
+    Attributes:
+        cluster: The devices.
+        physics: How they behave.
+    """
+
+    cluster: ClusterSpec = field(default_factory=ClusterSpec.default)
+    physics: Physics = field(default_factory=Physics)
+
+    def timed(self, tasks: TaskBatch, seed: int = 0) -> TimedTasks:
+        """The tasks with their times on every device; the seed is that of the noise."""
+        nominal = self.physics.nominal_times(tasks, self.cluster)
+        return TimedTasks(self, tasks, nominal, self.physics.realised_times(nominal, tasks, seed))
+
+    def facts(self) -> dict[str, object]:
+        """Devices and physics for a document, in the words of `config.yaml`; null is an unlimited memory."""
+        devices = [asdict(device) for device in self.cluster.devices]
+        for device in devices:
+            device.update({key: None for key, value in device.items() if value == math.inf})
+        physics, cost = self.physics, self.physics.cost
+        model = {"model": "formula", "speedup": cost.speedup} if isinstance(cost, FormulaCost) else {"model": "table"}
+        return {
+            "devices": devices,
+            "disturbances": [asdict(disturbance) for disturbance in self.cluster.disturbances],
+            "physics": {
+                **model,
+                "split": physics.split,
+                "coexecution_penalty": physics.coexecution_penalty,
+                "cost": physics.pricing,
+                "memory_policy": physics.memory_policy,
+                "noise": physics.noise,
+            },
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TimedTasks:
+    """Tasks in a world: how long each takes on every device.
+
+    Attributes:
+        world: The world.
+        tasks: The tasks.
+        nominal: What the cost model says, shape (tasks, 2, devices).
+        realised: The same with this run's noise.
+    """
+
+    world: World
+    tasks: TaskBatch
+    nominal: FloatArray
+    realised: FloatArray
+
+    def labels(self) -> LabelBatch:
+        """The oracle's labels: whole-task time on every device, best fraction and best time on an idle node."""
+        table, facts = self.world.cluster.public_table(), self.world.physics.facts()
+        _, _, fraction, seconds = idle_optimum(self.realised, self.tasks.memory_required, table, facts)
+        return LabelBatch(self.tasks, self.realised.sum(axis=1), fraction, seconds)
+
+    def least_seconds(self) -> FloatArray:
+        """For each task the seconds below which no execution can be, any fraction allowed."""
+        table, facts = self.world.cluster.public_table(), self.world.physics.facts()
+        return best_idle_seconds(self.realised, self.tasks.memory_required, table, facts)

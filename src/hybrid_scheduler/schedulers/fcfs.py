@@ -1,0 +1,31 @@
+"""First come, first served: tasks wait in one queue for the device that would finish them first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_scheduler.model.view import CHOSEN, TASK_MEMORY
+from hybrid_scheduler.schedulers.base import CompiledDispatcher, dispatch_kernel
+from hybrid_scheduler.schedulers.late_binding import idle_pair, start_now
+
+
+@dispatch_kernel
+def _policy(number, now, waiting, times, devices, free, facts, state, out):  # type: ignore[no-untyped-def]
+    expected = np.empty(devices.shape[0])
+    pair = idle_pair(now, devices, expected)
+    out[CHOSEN, 0] = 0.0
+    return start_now(now, waiting[0, TASK_MEMORY], times[0], devices, facts, expected, pair, out)
+
+
+class FirstComeFirstServed(CompiledDispatcher):
+    """First come, first served on estimates: one queue, whose head starts on the device that would finish it first.
+
+    Late binding: nobody overtakes, and a task at the head waits until the device that
+    would finish it first is idle, as a plain batch system without backfilling does.
+    """
+
+    uses_estimates = True
+    idle_only = True
+    kernel = _policy
+    shown_shortest = 0
+    shown_oldest = 1

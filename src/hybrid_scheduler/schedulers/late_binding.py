@@ -1,0 +1,63 @@
+"""Whether a waiting task would start now: what schedulers that let tasks wait on estimates have in common."""
+
+from __future__ import annotations
+
+import numba as nb
+
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, CPU, FIXED, GPU, KIND, NODE, PART_DEVICE, QUEUED, SHARED
+from hybrid_scheduler.physics.optimum import earliest_finish
+from hybrid_scheduler.schedulers.choose import whole, whole_device
+
+
+@nb.njit(cache=True)
+def idle_pair(now: float, devices: FloatArray, free: FloatArray) -> bool:
+    """Whether some GPU and a CPU of its node are idle; fills `free`: when each device is expected to be."""
+    pair = False
+    for d in range(devices.shape[0]):
+        free[d] = now + devices[d, BACKLOG]
+        if devices[d, KIND] != GPU or devices[d, QUEUED] > 0.0 or devices[d, AVAILABLE] == 0.0:
+            continue
+        for c in range(devices.shape[0]):
+            near = devices[c, KIND] == CPU and devices[c, NODE] == devices[d, NODE]
+            pair = pair or (near and devices[c, QUEUED] == 0.0 and devices[c, AVAILABLE] > 0.0)
+    return pair
+
+
+@nb.njit(cache=True)
+def start_now(
+    now: float,
+    memory: float,
+    times: FloatArray,
+    devices: FloatArray,
+    facts: FloatArray,
+    free: FloatArray,
+    pair: bool,
+    out: FloatArray,
+) -> int:
+    """Write the option that would finish a task first, if its devices are idle; returns its parts, 0 to go on waiting.
+
+    The option is a whole device, or a split. Where the best split needs a busy device, the best whole device counts; a
+    task that fits nowhere goes where it would finish first if it did.
+
+    Args:
+        now: The moment.
+        memory: Megabytes the task needs.
+        times: Its `FIXED` and `SHARED` seconds per device.
+        devices: The device table.
+        facts: The public facts.
+        free: When each device is expected to be free.
+        pair: Whether any split could start now (`idle_pair`).
+        out: Gets the parts.
+    """
+    if pair:
+        parts = earliest_finish(now, memory, devices, times, free, facts, out)
+        idle = parts > 0
+        for k in range(parts):
+            idle = idle and devices[int(out[k, PART_DEVICE]), QUEUED] == 0.0
+        if idle or parts == 1:
+            return parts if idle else 0
+    device = whole_device(devices, times, memory)
+    if device < 0 or devices[device, QUEUED] > 0.0:
+        return 0
+    return whole(out, device, times[FIXED, device] + times[SHARED, device])

@@ -1,0 +1,219 @@
+"""Tasks that wait: when a scheduler is asked, what it may start, and what becomes of one that starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid_scheduler.cluster.state import HEAP, NEWEST, OLDEST, ROOM, TASK, WAITING_TASKS
+from hybrid_scheduler.cluster.waiting import enter, leave, oldest_first, pick
+from hybrid_scheduler.engine.race import Race
+from hybrid_scheduler.model import Decision, Task, TaskBatch
+from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
+from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.model.waiting import WaitingRoom
+from hybrid_scheduler.physics.device import ClusterSpec, Disturbance
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.schedulers.base import Scheduler
+from hybrid_scheduler.testing import CheckedRace
+
+Answer = Iterable[tuple[Task, Decision]]
+
+
+class Asked(Scheduler):
+    """Answers by a function, and keeps what it was asked."""
+
+    def __init__(self, answer: Callable[[WaitingRoom, ClusterView], Answer]) -> None:
+        self.answer = answer
+        self.moments: list[tuple[float, list[int]]] = []
+
+    def dispatch(self, waiting: WaitingRoom, view: ClusterView) -> Answer:
+        self.moments.append((view.now, [task.task_id for task in waiting]))
+        assert view.waiting == len(waiting)
+        return self.answer(waiting, view)
+
+
+class AtOnce(Scheduler):
+    """Everything on the CPU, at once."""
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        return Decision.whole(0)
+
+
+def cpu_when_idle(waiting: WaitingRoom, view: ClusterView) -> Answer:
+    return [(waiting[0], Decision.whole(0))] if view.idle[0] else []
+
+
+def everything(waiting: WaitingRoom, view: ClusterView) -> Answer:
+    return [(task, Decision.whole(0)) for task in waiting]
+
+
+def tasks(*arrivals: float, sizes: tuple[float, ...] = ()) -> TaskBatch:
+    rows = zip(arrivals, sizes or [1000.0] * len(arrivals), strict=True)
+    return TaskBatch.from_tasks([Task(i, size, 0.5, 10.0, at) for i, (at, size) in enumerate(rows)])
+
+
+def test_it_is_asked_when_a_task_is_ready_and_when_a_part_has_ended() -> None:
+    asked = Asked(cpu_when_idle)
+    CheckedRace(tasks(0.0, 0.25, 5.0)).run(asked)  # each takes a second on the CPU
+    assert asked.moments == [(0.0, [0]), (0.25, [1]), (1.0, [1]), (5.0, [2])]
+
+
+def test_everything_that_happens_at_one_moment_has_happened_before_it_is_asked() -> None:
+    asked = Asked(cpu_when_idle)
+    CheckedRace(tasks(0.0, 0.0, 0.0, 1.0)).run(asked)
+    assert asked.moments[0] == (0.0, [0, 1, 2])
+    assert (1.0, [1, 2, 3]) in asked.moments
+    assert (1.0, [1, 2]) not in asked.moments
+
+
+def test_it_is_asked_again_until_it_starts_nothing() -> None:
+    asked = Asked(
+        lambda waiting, view: [(waiting[0], Decision.whole(int(np.argmax(view.idle))))] if view.idle.any() else []
+    )
+    CheckedRace(tasks(0.0, 0.0, 0.0)).run(asked)
+    assert [waiting for _, waiting in asked.moments] == [[0, 1, 2], [1, 2], [2]]
+
+
+def test_a_decision_may_queue_on_a_busy_device() -> None:
+    outcomes = CheckedRace(tasks(0.0, 0.0, 0.3)).run(Asked(everything))
+    assert outcomes.finish_time.tolist() == [1.0, 2.0, 3.0]
+    assert outcomes.ready_time.tolist() == [0.0, 0.0, 0.3]
+
+
+def test_everything_in_order_of_arrival_is_deciding_at_once() -> None:
+    stream = tasks(*np.arange(0.0, 20.0, 0.37).tolist())
+    race = CheckedRace(stream)
+    waiting, at_once = race.run(Asked(everything)), race.run(AtOnce())
+    assert list(waiting) == list(at_once)
+
+
+def test_it_is_asked_when_a_device_has_gone_and_when_it_has_come_back() -> None:
+    node = ClusterSpec(ClusterSpec.default(1).devices, (Disturbance(0.5, "cpu_0", 0.0), Disturbance(4.0, "cpu_0", 1.0)))
+    asked = Asked(lambda waiting, view: cpu_when_idle(waiting, view))
+    outcomes = CheckedRace(tasks(0.0, 0.2), World(node)).run(asked)
+    assert [now for now, _ in asked.moments] == [0.0, 0.2, 0.5, 4.0, 4.0, 5.0]
+    assert asked.moments[2][1] == [1, 0], "the one that started over has waited less"
+    assert outcomes.finish_time.tolist() == [6.0, 5.0]
+
+
+def test_without_a_device_that_comes_back_what_waits_fails() -> None:
+    node = ClusterSpec((ClusterSpec.default(1).devices[0],), (Disturbance(0.5, "cpu_0", 0.0),))
+    outcomes = CheckedRace(tasks(0.0, 0.2, 3.0), World(node)).run(Asked(cpu_when_idle))
+    assert outcomes.failed.all()
+    assert outcomes.finish_time.tolist() == [0.5, 0.5, 3.0]
+
+
+def test_children_wait_until_their_parents_have_finished() -> None:
+    batch = TaskBatch.from_tasks(
+        [
+            Task(0, 1000.0, 0.5, 10.0, 0.0),
+            Task(1, 1000.0, 0.5, 10.0, 0.1, dependencies=(0,)),
+            Task(2, 1000.0, 0.5, 10.0, 0.2),
+        ]
+    )
+    asked = Asked(cpu_when_idle)
+    CheckedRace(batch).run(asked)
+    assert asked.moments == [(0.0, [0]), (0.2, [2]), (1.0, [2, 1]), (1.0, [1]), (2.0, [1])]
+
+
+def test_isolated_tasks_wait_for_nobody() -> None:
+    asked = Asked(cpu_when_idle)
+    CheckedRace(tasks(0.0, 0.0, 0.0), isolated=True).run(asked)
+    assert asked.moments == [(0.0, [0]), (1.0, [1]), (2.0, [2])]
+
+
+def test_starting_nothing_for_ever_is_an_error_that_names_the_scheduler() -> None:
+    with pytest.raises(SchedulerError, match="Asked starts none of 2 waiting tasks, although every device is idle"):
+        Race(tasks(0.0, 1.0)).run(Asked(lambda waiting, view: []))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda waiting, view: [(Task(99, 1.0, 0.5, 1.0), Decision.whole(0))],
+        lambda waiting, view: [(waiting[0], Decision.whole(0))] * 2,
+        lambda waiting, view: [(0, Decision.whole(0))],
+    ],
+    ids=["unknown", "twice", "no task"],
+)
+def test_what_does_not_wait_cannot_be_started(answer: Callable[[WaitingRoom, ClusterView], Answer]) -> None:
+    with pytest.raises(IllegalDecisionError, match=r"Asked: .* is started, but it does not wait to be"):
+        Race(tasks(0.0)).run(Asked(answer))
+
+
+def test_an_illegal_decision_is_refused_as_ever() -> None:
+    with pytest.raises(IllegalDecisionError, match=r"task 0 .* names a device that does not exist"):
+        Race(tasks(0.0)).run(Asked(lambda waiting, view: [(waiting[0], Decision.whole(9))]))
+
+
+def test_a_scheduler_must_answer_something() -> None:
+    class Silent(Scheduler):
+        """Says nothing."""
+
+    with pytest.raises(SchedulerError, match="Silent implements neither decide nor dispatch"):
+        Race(tasks(0.0)).run(Silent())
+
+
+def test_times_of_is_for_those_who_declare_it() -> None:
+    def curious(waiting: WaitingRoom, view: ClusterView) -> Answer:
+        return [(waiting[0], Decision.whole(int(view.times_of(waiting[0]).sum(axis=0).argmin())))]
+
+    with pytest.raises(SchedulerError, match="declare uses_estimates"):
+        Race(tasks(0.0)).run(Asked(curious))
+    declared = type("Declared", (Asked,), {"uses_estimates": True})(curious)
+    assert Race(tasks(0.0)).run(declared)[0].parts[0].device != "cpu_0"
+
+
+def test_a_planner_sees_the_whole_batch_before_the_first_decision() -> None:
+    class Planner(AtOnce):
+        """Longest first by plan."""
+
+        uses_estimates = True
+
+        def __init__(self) -> None:
+            self.planned: dict[int, float] = {}
+
+        def prepare(self, tasks: Iterable[Task], view: ClusterView) -> None:
+            self.planned = {task.task_id: float(view.times_of(task).sum(axis=0).min()) for task in tasks}
+
+        def decide(self, task: Task, view: ClusterView) -> Decision:
+            assert set(self.planned) == {0, 1, 2}
+            return super().decide(task, view)
+
+    planner = Planner()
+    Race(tasks(0.0, 1.0, 2.0, sizes=(100.0, 1000.0, 500.0))).run(planner)
+    assert planner.planned[0] < planner.planned[2] < planner.planned[1]
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_the_room_keeps_its_orders(data: st.DataObject) -> None:
+    """Against a plain list: the shortest by (key, id), the oldest by entering, whoever leaves."""
+    n = 40
+    records, room, heap = np.zeros(n, dtype=TASK), np.zeros(n, dtype=ROOM), np.zeros(n, dtype=HEAP)
+    order: list[int] = data.draw(st.permutations(range(n)))
+    records["id"] = order
+    counters = np.zeros(WAITING_TASKS + 10, dtype=np.int64)
+    counters[[OLDEST, NEWEST]] = -1
+    keys: list[float] = data.draw(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.5, 8.0]), min_size=n, max_size=n))
+    inside: list[int] = []
+    for task in range(n):
+        enter(records, room, heap, counters, task, keys[task])
+        inside.append(task)
+        for _ in range(data.draw(st.integers(0, len(inside)))):
+            gone: int = data.draw(st.sampled_from(inside))
+            leave(room, heap, counters, gone)
+            inside.remove(gone)
+        assert counters[WAITING_TASKS] == len(inside)
+        shortest, oldest = data.draw(st.integers(0, 9)), data.draw(st.integers(0, 4))
+        found = np.zeros(2 * shortest + oldest + 1, dtype=np.int64)
+        count = pick(room, heap, counters, shortest, oldest, found)
+        by_key = sorted(inside, key=lambda t: (keys[t], records[t]["id"]))[:shortest]
+        assert found[:count].tolist() == by_key + [t for t in inside[:oldest] if t not in by_key]
+        everybody = np.zeros(n, dtype=np.int64)
+        assert everybody[: oldest_first(room, counters, everybody)].tolist() == inside

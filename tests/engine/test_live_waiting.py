@@ -1,0 +1,108 @@
+"""The live race of schedulers that let tasks wait: as the batch race, whatever the steps; what it says meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from hybrid_scheduler.engine.live import LiveRace, Placement, Waits
+from hybrid_scheduler.engine.race import Race
+from hybrid_scheduler.model import Decision, Task, TaskBatch
+from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.model.waiting import WaitingRoom
+from hybrid_scheduler.physics.device import ClusterSpec, Disturbance
+from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.schedulers.base import Scheduler
+from hybrid_scheduler.schedulers.registry import create_scheduler
+from hybrid_scheduler.workloads import WorkloadGenerator
+
+NAMES = ("sjf", "fcfs")
+BROKEN = ClusterSpec(ClusterSpec.default().devices, (Disturbance(20.0, "gpu_1", 0.0), Disturbance(60.0, "gpu_1", 1.0)))
+WORLDS = {"noise": World(physics=Physics(noise=0.1)), "disturbed": World(BROKEN)}
+
+
+class Idler(Scheduler):
+    """Starts nothing."""
+
+    def dispatch(self, waiting: WaitingRoom, view: ClusterView) -> Iterable[tuple[Task, Decision]]:
+        return ()
+
+
+def rows(tasks: TaskBatch, chosen: slice) -> TaskBatch:
+    return TaskBatch.from_columns(
+        tasks.size[chosen],
+        tasks.compute_intensity[chosen],
+        tasks.memory_required[chosen],
+        task_id=tasks.task_id[chosen],
+        arrival_time=tasks.arrival_time[chosen],
+    )
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("step", [0.7, 13.0])
+def test_live_is_batch(world: str, step: float) -> None:
+    """6000 tasks at a load where hundreds wait; finished ones are forgotten on the way."""
+    stream = WorkloadGenerator(5).generate("mixed", 6000, 40.0)
+    race = LiveRace({name: create_scheduler(name) for name in NAMES}, WORLDS[world], seed=3)
+    finish: dict[str, dict[int, float]] = {name: {} for name in NAMES}
+    fed, now, waited = 0, 0.0, 0
+    while fed < len(stream):
+        now += step
+        upto = int(np.searchsorted(stream.arrival_time, now, side="right"))
+        if upto > fed:
+            race.add(rows(stream, slice(fed, upto)))
+            fed = upto
+        for name, outcomes in race.advance(now).by_scheduler.items():
+            finish[name].update(zip(outcomes.task_id.tolist(), outcomes.finish_time.tolist(), strict=True))
+        waited = max(waited, *race.waiting_tasks().values())
+    for name, outcomes in race.drain().by_scheduler.items():
+        finish[name].update(zip(outcomes.task_id.tolist(), outcomes.finish_time.tolist(), strict=True))
+    assert waited > 100
+    assert race.forgotten > 1000
+    for name in NAMES:
+        batch = Race(stream, WORLDS[world], seed=3).run(create_scheduler(name)).finish_time
+        live = np.array([finish[name][i] for i in range(len(stream))])
+        assert live == pytest.approx(batch, rel=1e-9)
+
+
+def test_a_posted_task_that_waits_is_answered_with_its_expected_start() -> None:
+    race = LiveRace({"sjf": create_scheduler("sjf"), "fcfs": create_scheduler("fcfs"), "mct": create_scheduler("mct")})
+    long = [Task(i, 4000.0, 0.5, 10.0, 0.0) for i in range(20)]
+    race.submit(long)
+    answers = race.submit([Task(99, 3000.0, 0.5, 10.0, 0.0)])[0]
+    assert isinstance(answers["mct"], Placement)
+    sooner, later = answers["sjf"], answers["fcfs"]
+    assert isinstance(sooner, Waits)
+    assert isinstance(later, Waits)
+    assert sooner.expected_start is not None
+    assert later.expected_start is not None
+    assert 0.0 < sooner.expected_start < later.expected_start
+    assert race.waiting_tasks() == {"sjf": sooner.waiting, "fcfs": later.waiting, "mct": 0}
+    assert race.waiting_seconds()["sjf"] > 1.0
+    finished = race.drain().finished
+    start = {name: outcomes[20].parts[0].start for name, outcomes in finished.outcomes.items()}
+    assert start["sjf"] < start["fcfs"]
+    assert start["fcfs"] == pytest.approx(later.expected_start, rel=0.5)
+
+
+def test_who_starts_nothing_is_taken_out_when_nothing_more_comes() -> None:
+    race = LiveRace({"idler": Idler(), "mct": create_scheduler("mct")})
+    race.submit([Task(0, 1000.0, 0.5, 10.0, 0.0)])
+    race.advance(100.0)
+    assert race.out == {}, "more may come"
+    finished = race.drain().finished
+    assert "starts none of 1 waiting tasks" in race.out["idler"]
+    assert finished.outcomes["idler"].failed.tolist() == [True]
+    assert finished.outcomes["mct"].failed.tolist() == [False]
+
+
+def test_a_backlog_that_waits_can_be_given_up() -> None:
+    race = LiveRace({"idler": Idler()})
+    race.submit([Task(i, 1000.0, 0.5, 10.0, 0.0) for i in range(5)])
+    race.advance(1.0)
+    assert race.give_up("idler", "too slow") == 5
+    assert race.waiting_tasks() == {"idler": 0}
+    assert len(race.advance(2.0).finished) == 5
