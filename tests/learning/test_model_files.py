@@ -7,7 +7,6 @@ import math
 import os
 import pickle
 import stat
-import sys
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
@@ -21,15 +20,17 @@ import torch
 from sklearn.dummy import DummyRegressor
 
 from hybrid_scheduler.learning.agent_file import read_agent, write_agent
-from hybrid_scheduler.learning.forest_file import read_archive, write_archive
+from hybrid_scheduler.learning.forest.file import read_archive, write_archive
 from hybrid_scheduler.learning.model_file import CHECKSUM, FREE_BYTES, replacing
+from hybrid_scheduler.learning.packaged import FOLDER, fits_node
 from hybrid_scheduler.learning.predictor_file import read_predictor, write_predictor
 from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Learner
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.schedulers.static_forest import StaticForest
-from hybrid_scheduler.training.pretrained import MODELS, load_pretrained
+from hybrid_scheduler.training.pretrained import load_pretrained
 
 PREDICTOR = {
     "model": "Predictor",
@@ -43,7 +44,7 @@ KINDS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
     "m.pth": (lambda path: write_agent(path, {"a": torch.arange(60.0)}), read_agent),
     "m.pkl": (lambda path: write_predictor(path, PREDICTOR), lambda path: read_predictor(path, "Predictor")),
 }
-PACKAGED = Path(sys.modules["hybrid_scheduler.training.pretrained"].__file__ or "").parent / "models"
+MODELS = {"rl_agent": "rl_agent.pth", "hybrid_ml": "hybrid_ml.npz"}
 every_kind = pytest.mark.parametrize("name", KINDS)
 
 
@@ -101,14 +102,21 @@ def test_every_flipped_byte_is_noticed(tmp_path: Path, name: str) -> None:
 def test_packaged_models_load(name: str) -> None:
     learner = create_scheduler(name)
     assert isinstance(learner, Learner)
-    assert load_pretrained(learner, name, ClusterSpec.default())
+    assert load_pretrained(learner, World())
+    assert not load_pretrained(learner, World(ClusterSpec.default(3)))
+
+
+def test_packaged_models_are_for_the_default_node() -> None:
+    assert fits_node(ClusterSpec.default().public_table())
+    for other in (ClusterSpec.default(5), ClusterSpec.default(4, memory_per_gpu=4000.0)):
+        assert not fits_node(other.public_table())
 
 
 @pytest.mark.parametrize(("name", "read"), [("hybrid_ml", read_archive), ("rl_agent", read_agent)])
 def test_files_without_a_checksum(tmp_path: Path, name: str, read: Callable[[Path], object]) -> None:
     """Those of earlier versions load, and damage to their entries is noticed by the entries' own checksums."""
     path = tmp_path / MODELS[name]
-    whole = (PACKAGED / MODELS[name]).read_bytes()
+    whole = (FOLDER / MODELS[name]).read_bytes()
     if CHECKSUM in whole:
         whole = whole[: whole.rindex(CHECKSUM) - 2] + b"\0\0"
     path.write_bytes(whole)
@@ -216,8 +224,8 @@ def changed(path: Path, target: Path, **arrays: Any) -> Path:
 
 
 def test_a_forest_that_does_not_fit_together(tmp_path: Path) -> None:
-    """The compiled walk checks nothing: what could lead it astray is refused, or not taken from the file."""
-    packaged, target = PACKAGED / MODELS["hybrid_ml"], tmp_path / "m.npz"
+    """The compiled loop checks nothing: what could lead it astray is refused, or not taken from the file."""
+    packaged, target = FOLDER / MODELS["hybrid_ml"], tmp_path / "m.npz"
     _, arrays = read_archive(packaged)
     good, learner = create_scheduler("static_forest"), create_scheduler("static_forest")
     assert isinstance(good, StaticForest)
@@ -243,13 +251,13 @@ def test_a_forest_that_does_not_fit_together(tmp_path: Path) -> None:
 def test_an_agent_that_does_not_fit_together(tmp_path: Path) -> None:
     path = tmp_path / "m.pth"
     for key, value in (("cpus", 10**9), ("gpus", 5), ("hidden", 10**9), ("hidden", 8), ("fractions", [0.5] * 99)):
-        contents = read_agent(PACKAGED / MODELS["rl_agent"])
+        contents = read_agent(FOLDER / MODELS["rl_agent"])
         contents["node"][key] = value
         write_agent(path, contents)
         with pytest.raises(InvalidInputError, match="damaged or incomplete"):
             create_scheduler("rl_agent").load_model(path)  # type: ignore[attr-defined]
     for place, figure in ((0, 3.0), (3, 1e6), (7, 0.0), (7, math.nan)):
-        contents = read_agent(PACKAGED / MODELS["rl_agent"])
+        contents = read_agent(FOLDER / MODELS["rl_agent"])
         contents["agent"]["header"][place] = figure
         write_agent(path, contents)
         with pytest.raises(InvalidInputError, match="damaged or incomplete"):

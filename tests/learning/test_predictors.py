@@ -188,7 +188,7 @@ def test_any_regressor_will_do(tmp_path: Path) -> None:
         nearest.feature_importance()
 
 
-class StandIn(DecisionTreeRegressor):
+class StandIn(DecisionTreeRegressor):  # type: ignore[misc]
     """Something with XGBoost's arguments."""
 
     def __init__(self, n_estimators: int = 1, max_depth: int = 1, random_state: int = 0, n_jobs: int = 1) -> None:

@@ -20,6 +20,7 @@ from hybrid_scheduler.model import Decision, InvalidInputError, Task
 from hybrid_scheduler.model.view import SHARED, ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec, Disturbance
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.testing import SITUATIONS
@@ -29,6 +30,7 @@ from hybrid_scheduler.training.environment import ENVIRONMENT_ID, RaceEnv
 from hybrid_scheduler.training.environment.expected_times import ExpectedTimes
 from hybrid_scheduler.workloads import WorkloadGenerator, write_csv
 
+DOWN = Disturbance(0.0, "cpu_0", 0.0)
 SEED = 11
 SPLITS = (0.4, 0.75, 1.0)
 
@@ -44,7 +46,7 @@ class Replay(Scheduler):
 
 
 def environment(situation: Situation, **arguments: Any) -> RaceEnv:
-    return RaceEnv(cluster=situation.cluster, physics=situation.physics, trace=situation.stream(60), **arguments)
+    return RaceEnv(world=situation.world, trace=situation.stream(60), **arguments)
 
 
 def act_at_random(env: RaceEnv, seed: int = SEED) -> Iterator[tuple[Any, float, dict[str, Any], Decision]]:
@@ -79,8 +81,8 @@ def test_is_registered(prefix: str) -> None:
     [
         {},
         {"reward": "finished", "energy_weight": 0.5, "fractions": (0.6, 0.8, 1.0)},
-        {"cluster": 2, "preset": "drift", "estimates": True, "ranked": False, "load": 1.5},
-        {"cluster": SITUATIONS["unlike_devices"].cluster, "physics": Physics(noise=0.3, split="serial")},
+        {"gpus": 2, "preset": "drift", "estimates": True, "ranked": False, "load": 1.5},
+        {"world": World(SITUATIONS["unlike_devices"].world.cluster, Physics(noise=0.3, split="serial"))},
     ],
     ids=["default", "finished", "estimates", "unlike"],
 )
@@ -100,7 +102,7 @@ def test_it_is_the_engine_of_the_race(name: str) -> None:
     over = False
     while not over:
         over = env.step(env.action_of(policy.decide(env.task, env.view())))[2]
-    race = Race(situation.stream(60), situation.cluster, situation.physics, seed=SEED)
+    race = Race(situation.stream(60), situation.world, seed=SEED)
     assert list(env.outcomes()) == list(race.run(create_scheduler("mct")))
     assert list(env.race().run(create_scheduler("mct"))) == list(env.outcomes())
 
@@ -116,7 +118,7 @@ def test_any_action_is_a_legal_decision(name: str, ranked: bool) -> None:
         assert env.observation_space.contains(observation)
         assert np.isfinite(reward)
         decisions.append(decision)
-    race = CheckedRace(situation.stream(60), situation.cluster, situation.physics, seed=SEED)
+    race = CheckedRace(situation.stream(60), situation.world, seed=SEED)
     assert list(env.outcomes()) == list(race.run(Replay(decisions)))
 
 
@@ -171,7 +173,7 @@ def test_an_episode() -> None:
 
 
 def test_same_seed_same_episode() -> None:
-    arguments: dict[str, Any] = {"tasks": 60, "physics": Physics(noise=0.4), "fractions": SPLITS}
+    arguments: dict[str, Any] = {"tasks": 60, "world": World(physics=Physics(noise=0.4)), "fractions": SPLITS}
     first, second = (list(act_at_random(RaceEnv(**arguments))) for _ in range(2))
     for (x, reward, *_), (again, same, *_) in zip(first, second, strict=True):
         assert np.array_equal(x, again)
@@ -195,7 +197,7 @@ def test_a_trace_from_a_file(tmp_path: Path) -> None:
 
 
 def test_ranked_devices_stand_in_order_of_expected_completion() -> None:
-    env = RaceEnv(tasks=40, cluster=3)
+    env = RaceEnv(tasks=40, gpus=3)
     for _ in act_at_random(env):
         if env.outcomes().task_id[-1] == 39:
             break
@@ -209,10 +211,14 @@ def test_ranked_devices_stand_in_order_of_expected_completion() -> None:
 def test_masks_tell_what_is_down_or_does_not_fit() -> None:
     cluster = ClusterSpec.default(2, memory_per_gpu=100.0).with_disturbances([Disturbance(0.0, "gpu_0", 0.0)])
     big = Task(0, 900.0, 0.5, 160.0, 1.0)
-    env = RaceEnv(cluster=cluster, trace=WorkloadGenerator(1).generate("mixed", 1), ranked=False, fractions=(0.5, 1.0))
+    env = RaceEnv(
+        world=World(cluster), trace=WorkloadGenerator(1).generate("mixed", 1), ranked=False, fractions=(0.5, 1.0)
+    )
     env.reset()
     assert env.action_masks().tolist() == [True, False, False, True, True]
-    env = RaceEnv(cluster=cluster, trace=type(env.race().tasks).from_tasks([big]), ranked=False, fractions=(0.5, 1.0))
+    env = RaceEnv(
+        world=World(cluster), trace=type(env.race().tasks).from_tasks([big]), ranked=False, fractions=(0.5, 1.0)
+    )
     env.reset()
     assert env.action_masks().tolist() == [True, False, False, True, False]
     assert env.decision_of(2).parts[0].device == 2, "gpu_1 stands in for gpu_0, which is down"
@@ -221,7 +227,7 @@ def test_masks_tell_what_is_down_or_does_not_fit() -> None:
 
 
 def test_failing_does_not_pay() -> None:
-    env = RaceEnv(cluster=ClusterSpec.default(1, 0.5), physics=Physics(memory_policy="fail"), tasks=10)
+    env = RaceEnv(world=World(ClusterSpec.default(1, 0.5), Physics(memory_policy="fail")), tasks=10)
     env.reset(seed=1)
     assert env.action_masks().tolist() == [True, False]
     assert env.step(1)[1] == -100.0
@@ -232,10 +238,10 @@ def test_expected_times_are_learned_from_a_trial(name: str) -> None:
     """They come near the nominal times without having been told, whatever the devices; noise is smoothed out."""
     situation = SITUATIONS[name]
     draw = WorkloadGenerator(1).generate("mixed", 1500), WorkloadGenerator(2).generate("mixed", 500)
-    learned = ExpectedTimes.tried(draw[0], situation.cluster, situation.physics, 0).times(draw[1])
-    nominal = situation.physics.nominal_times(draw[1], situation.cluster)
+    learned = ExpectedTimes.tried(draw[0], situation.world, 0).times(draw[1])
+    nominal = situation.world.timed(draw[1]).nominal
     error = np.abs(np.log(learned[:, SHARED] / nominal.sum(axis=1)))
-    assert np.median(error) < (0.15 if situation.physics.noise else 0.03)
+    assert np.median(error) < (0.15 if situation.world.physics.noise else 0.03)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +256,8 @@ def test_expected_times_are_learned_from_a_trial(name: str) -> None:
         ({"tasks": 0}, "num_tasks"),
         ({"render_mode": "human"}, "nothing to render"),
         ({"trace": SITUATIONS["default"].stream(5), "load": 0.5}, "leave out load"),
-        ({"cluster": ClusterSpec.default(0).with_disturbances([Disturbance(0.0, "cpu_0", 0.0)])}, "nothing to decide"),
+        ({"world": World(ClusterSpec.default(0).with_disturbances([DOWN]))}, "nothing to decide"),
+        ({"world": World(), "gpus": 2}, "world and gpus both describe the node"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:

@@ -29,6 +29,15 @@ def test_a_forest_learns_the_best_fraction(tmp_path: Path) -> None:
     assert np.abs(loaded.predict(feature_matrix(new.tasks)) - new.gpu_fraction).mean() < 0.05
 
 
+def test_takes_a_generator_that_holds_a_workload(tmp_path: Path) -> None:
+    generator = WorkloadGenerator(7)
+    with pytest.raises(InvalidInputError, match="there is no workload yet"):
+        OfflineTrainer(Ridge).run_full_pipeline(generator, model_output_path=tmp_path / "m.pkl")
+    generator.generate("mixed", 2000, 1.0)
+    found = OfflineTrainer(Ridge).run_full_pipeline(generator, model_output_path=tmp_path / "m.pkl")
+    assert found == OfflineTrainer(Ridge).run_full_pipeline(TASKS, tmp_path / "m.pkl")
+
+
 def test_the_node_decides_what_is_best() -> None:
     assert OfflineTrainer(num_gpus=0).label(TASKS).gpu_fraction.max() == 0.0
     assert OfflineTrainer(num_gpus=1).label(list(TASKS[:50])).gpu_fraction.max() > 0.5

@@ -15,13 +15,15 @@ from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.scenario import RecordedTasks, Scenario
 from hybrid_scheduler.schedulers.base import LabelLearner, RaceLearner
 from hybrid_scheduler.schedulers.cpu_only import CpuOnly
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.training.train import train_scheduler
 from hybrid_scheduler.workloads import WorkloadGenerator
 
-CLUSTER, PHYSICS = ClusterSpec.default(2), Physics(noise=0.3)
+WORLD = World(ClusterSpec.default(2), Physics(noise=0.3))
 
 
 class _Files:
@@ -48,7 +50,7 @@ class FromRaces(_Files, RaceLearner):
     def begin_training(self, tasks: int) -> None:
         self.calls.append(f"begin {tasks}")
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         self.calls.append(str(outcome.task_id))
         self.waits.append(outcome.wait_time)
 
@@ -58,9 +60,9 @@ class FromRaces(_Files, RaceLearner):
 
 def test_labels_are_those_of_the_realised_times() -> None:
     tasks = WorkloadGenerator(1).generate("mixed", 20)
-    learner, told = FromLabels(), []
-    train_scheduler(learner, tasks, CLUSTER, PHYSICS, seed=4, progress=told.append)
-    race = Race(tasks, CLUSTER, PHYSICS, seed=4, isolated=True)
+    learner, told = FromLabels(), list[int]()
+    train_scheduler(learner, Scenario(RecordedTasks(tasks), WORLD, seed=4), progress=told.append)
+    race = Race(tasks, WORLD, seed=4, isolated=True)
     assert learner.labels.seconds[:, 0] == pytest.approx(race.run(CpuOnly()).actual_time)
     assert learner.labels.optimal_seconds == pytest.approx(race.run(create_scheduler("oracle")).actual_time)
     assert told == [20]
@@ -69,17 +71,16 @@ def test_labels_are_those_of_the_realised_times() -> None:
 @pytest.mark.parametrize("isolated", [False, True])
 def test_a_training_race(isolated: bool) -> None:
     tasks = WorkloadGenerator(1).generate("mixed", 20, arrival_rate=100.0)
-    learner, told = FromRaces(), []
-    train_scheduler(learner, tasks, CLUSTER, PHYSICS, seed=4, isolated=isolated, progress=told.append)
+    learner, told = FromRaces(), list[int]()
+    scenario = Scenario(RecordedTasks(tasks), WORLD, seed=4, isolated=isolated)
+    train_scheduler(learner, scenario, progress=told.append)
     assert learner.calls == ["begin 20", *map(str, range(20)), "end"]
     assert (np.max(learner.waits) < 1e-9) == isolated
     assert told[-1] == 20
 
 
 def test_who_does_not_learn_is_left_alone() -> None:
-    scheduler, told = CpuOnly(), []
+    scheduler, told = CpuOnly(), list[int]()
     before = dict(vars(scheduler))
-    train_scheduler(
-        scheduler, WorkloadGenerator(1).generate("mixed", 5), CLUSTER, PHYSICS, seed=1, progress=told.append
-    )
+    train_scheduler(scheduler, Scenario(num_tasks=5), progress=told.append)
     assert (vars(scheduler), told) == (before, [])

@@ -26,7 +26,7 @@ def write_agent(path: str | Path, contents: dict[str, Any]) -> None:
     """
     import torch
 
-    # In memory first, because PyTorch says nothing helpful about a full disk.
+    # Into a buffer first, because PyTorch says nothing helpful about a full disk.
     archive = io.BytesIO()
     torch.save({"format": FORMAT, "version": VERSION, **contents}, archive)
     with replacing(path) as file:

@@ -3,7 +3,7 @@
 The beginning is the comment of a gzip file, so `joblib.load` reads the file too. It is checked before anything is
 unpickled: another kind of file, another version and damage are noticed in time. That does not make the file safe: **a
 pickle can run any code when it is read, and whoever makes a bad one can make its checksum too. Read only files whose
-origin you trust.** (The schedulers' own models are no pickles, see `learning.forest_file` and `learning.agent_file`.)
+origin you trust.** (The schedulers' own models are no pickles, see `learning.forest.file` and `learning.agent_file`.)
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from hybrid_scheduler.learning.features import FEATURE_NAMES
-from hybrid_scheduler.learning.forest import Forest, ForestSettings
+from hybrid_scheduler.learning.forest.forest import Forest, ForestSettings
+from hybrid_scheduler.learning.forest.predict import pack_tree
 from hybrid_scheduler.learning.predictor_file import read_predictor, require, write_predictor
-from hybrid_scheduler.learning.walk import pack_tree
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray
 
@@ -225,7 +225,7 @@ class Predictor:
 
 
 class RandomForestPredictor(Predictor):
-    """A random forest of scikit-learn's, whose trees are walked by compiled code: the same figures, much sooner.
+    """A random forest of scikit-learn's, whose trees are asked by compiled code: the same figures, much sooner.
 
     Args:
         n_estimators: Trees.

@@ -6,30 +6,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybrid_scheduler.learning.choosing import (
-    HEADER,
-    NOTE_DEVICES,
-    NOTE_GPU,
-    NOTE_INTENSITY,
-    NOTE_MEMORY,
-    NOTE_NOW,
-    NOTE_PART,
-    NOTE_PARTS,
-    NOTE_SIZE,
-    NOTE_STRETCH,
-    NOTE_WIDTH,
-    RING,
-)
 from hybrid_scheduler.learning.drift import DriftDetector
 from hybrid_scheduler.learning.features import FEATURES, write_features
+from hybrid_scheduler.learning.forest.option_search import NODE_DEVICES, STRETCH
+from hybrid_scheduler.learning.forest.rows import TASK_FIGURES, Rows
+from hybrid_scheduler.learning.forest.time_model import ModelVersion, TimeModel, log_seconds, score
 from hybrid_scheduler.learning.model_file import Arrays
-from hybrid_scheduler.learning.rows import TASK_FIGURES, Rows
-from hybrid_scheduler.learning.times import ModelVersion, TimeModel, log_seconds, score
+from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.outcome import Outcome
-from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import GPU
+from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.schedulers.static_forest import StaticForest
 
 FEW: Final = 8
@@ -54,7 +41,7 @@ class HybridML(StaticForest):
         energy_weight: 0 counts time only, 1 energy only.
         retrain_interval: Rows between two refreshes.
         window: The latest rows, all of which take part in a refresh.
-        memory: Rows of the sample of all before them.
+        reservoir: Rows of the sample of all before them.
         refresh_rows: Most rows a refresh looks at: the window and a part of the sample, drawn anew each time.
         drift: Whether to watch for changes.
         use_labels: Whether to ask for the oracle's labels.
@@ -73,7 +60,7 @@ class HybridML(StaticForest):
         energy_weight: float = 0.5,
         retrain_interval: int = 50,
         window: int = 1000,
-        memory: int = 4000,
+        reservoir: int = 4000,
         refresh_rows: int = 4000,
         drift: bool = True,
         use_labels: bool = True,
@@ -91,7 +78,7 @@ class HybridML(StaticForest):
         limits = {
             "retrain_interval": retrain_interval,
             "window": window,
-            "memory": memory,
+            "reservoir": reservoir,
             "refresh_rows": refresh_rows,
         }
         for name, value in limits.items():
@@ -99,7 +86,7 @@ class HybridML(StaticForest):
                 raise InvalidInputError(f"{name} is {value!r}, but it must be a whole number from 1 to 10000000")
         self.retrain_interval = retrain_interval
         self.window = window
-        self.memory = memory
+        self.reservoir = reservoir
         self.refresh_rows = refresh_rows
         self.drift = drift
         self.use_labels = use_labels
@@ -123,7 +110,7 @@ class HybridML(StaticForest):
     def fit(self, labels: LabelBatch) -> None:
         """Train from scratch on labelled tasks, and keep a sample of them."""
         x, y, honest = self._train(labels)
-        self._rows = Rows(self.window, self.memory, y.shape[1], self.seed)
+        self._rows = Rows(self.window, self.reservoir, y.shape[1], self.seed)
         self._rows.fill(x[:, :TASK_FIGURES], y)
         self._detector.learn(x, np.abs(honest - y).mean(axis=1))
         self._waited = 0
@@ -135,31 +122,27 @@ class HybridML(StaticForest):
             InvalidInputError: The label is for another number of devices.
         """
         self.check_devices(len(label.seconds))
-        task = label.task
-        self._taught = task.task_id
-        self._learn(
-            np.array([task.size, task.compute_intensity, task.memory_required]),
-            log_seconds(label.seconds),
-        )
+        self._taught = label.task.task_id
+        self._learn(label.task, log_seconds(label.seconds))
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         """Learn from a finished task when no label has come before it: how long its parts took where they ran."""
-        if outcome.failed or outcome.task_id == self._taught:
+        state = self.kernel_state()
+        if outcome.failed or task.task_id == self._taught or state[NODE_DEVICES] == 0.0:
             return
-        note = self._remembered(outcome)
-        if note is None:
-            return
-        targets = np.full(int(note[NOTE_DEVICES]), np.nan)
-        for k, part in enumerate(part for part in outcome.parts if not part.lost):
-            device, share = int(note[NOTE_PART + 3 * k]), part.share * note[NOTE_STRETCH]
-            targets[device] = log_seconds(np.array((part.end - part.start) / share))
-        self._learn(note[[NOTE_SIZE, NOTE_INTENSITY, NOTE_MEMORY]], targets)
+        targets = np.full(int(state[NODE_DEVICES]), np.nan)
+        stretch = state[STRETCH] if len(decision.parts) == 2 else 1.0
+        records = (record for record in outcome.parts if not record.lost)
+        for part, record in zip(decision.parts, records, strict=True):
+            targets[part.device] = log_seconds(np.array((record.end - record.start) / (part.share * stretch)))
+        self._learn(task, targets)
 
-    def _learn(self, figures: FloatArray, targets: FloatArray) -> None:
+    def _learn(self, task: Task, targets: FloatArray) -> None:
         """Take in a row; look for drift; refresh when it is time."""
         if self._rows is None:
-            self._rows = Rows(self.window, self.memory, len(targets), self.seed)
+            self._rows = Rows(self.window, self.reservoir, len(targets), self.seed)
         rows, x = self._rows, np.empty(FEATURES)
+        figures = np.array([task.size, task.compute_intensity, task.memory_required])
         write_features(figures[0], figures[1], figures[2], x)
         predicted = np.full(len(targets), np.nan) if self.model is None else self.model.predict(x[None, :])[0]
         rows.add(figures, targets, predicted)
@@ -196,25 +179,6 @@ class HybridML(StaticForest):
         self._detector.settle()
         self._waited = 0
 
-    def _remembered(self, outcome: Outcome) -> FloatArray | None:
-        """The note of the decision about this task: decided when it was ready, expecting what was expected."""
-        notes = self.kernel_state()[HEADER : HEADER + RING * NOTE_WIDTH].reshape(RING, NOTE_WIDTH)
-        parts = [part for part in outcome.parts if not part.lost]
-        for note in notes[notes[:, NOTE_NOW] == outcome.ready_time]:
-            on_gpu = note[NOTE_GPU] == GPU
-            if (
-                note[NOTE_PARTS] == len(parts)
-                # A task that did not fit ran on another device than was decided.
-                and (parts[0].gpu_id is not None) == on_gpu
-                and all(
-                    note[NOTE_PART + 3 * k + 1] == part.share and note[NOTE_PART + 3 * k + 2] == part.expected
-                    for k, part in enumerate(parts)
-                )
-            ):
-                found: FloatArray = note.copy()
-                return found
-        return None
-
     def _to_arrays(self, model: TimeModel) -> tuple[dict[str, Any], Arrays]:
         header, arrays = super()._to_arrays(model)
         rows, detector = self._rows, self._detector
@@ -234,6 +198,6 @@ class HybridML(StaticForest):
         super()._from_arrays(header, arrays)
         learning = header["learning"]
         devices = 0 if self.model is None else self.model.devices
-        self._rows = Rows.from_arrays(self.window, self.memory, devices, learning["rows"], arrays)
+        self._rows = Rows.from_arrays(self.window, self.reservoir, devices, learning["rows"], arrays)
         self._detector = DriftDetector.from_arrays(FEATURES, learning["detector"], arrays)
         self._waited, self._next_tree = int(learning["waited"]), int(learning["next_tree"]) % self.n_estimators

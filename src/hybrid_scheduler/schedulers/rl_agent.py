@@ -8,15 +8,15 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from hybrid_scheduler.learning.acting import act
-from hybrid_scheduler.learning.agent import Agent, AgentOptions
 from hybrid_scheduler.learning.agent_file import read_agent, summary_writer, write_agent
-from hybrid_scheduler.learning.memory import MAX_FRACTIONS, Layout
+from hybrid_scheduler.learning.dqn.agent import Agent, AgentOptions
+from hybrid_scheduler.learning.dqn.policy import MAX_FRACTIONS, Layout, act
+from hybrid_scheduler.learning.packaged import packaged_file
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, Task
-from hybrid_scheduler.model.view import GPU, KIND, ClusterView
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import Explanation, Kernel, RaceLearner, kernel
 
 LOG_EVERY = 100
@@ -30,7 +30,7 @@ class DQNScheduler(RaceLearner):
 
     State: the task, and backlog and expected time of every device, devices ranked by expected completion. Actions: a
     CPU, or a GPU with one of a few fractions. Reward: minus the weighted response time and energy, each over its mean.
-    The next state is the next arrival, so the price of a queue left to others is learned (`learning.dqn`).
+    The next state is the next arrival, so the price of a queue left to others is learned (`learning.dqn.network`).
 
     Args:
         energy_weight: 0 cares for time only, 1 for energy only.
@@ -50,6 +50,8 @@ class DQNScheduler(RaceLearner):
     """
 
     kernel = kernel(act.py_func)
+    objective = ("energy_weight",)
+    model_suffix = ".pth"
 
     def __init__(
         self,
@@ -99,14 +101,14 @@ class DQNScheduler(RaceLearner):
         return {
             "loss": None if isnan(loss) else loss,
             "epsilon": self._agent.exploration,
-            "reward": self._agent.usual.reward,
+            "reward": self._agent.means.reward,
         }
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         """Learn from a finished task."""
         if self._agent is None or not self.learning:
             return
-        self._agent.learn(outcome)
+        self._agent.learn(task, decision, outcome)
         if self.log_dir is not None and self.updates < self._agent.deep.updates and self.updates % LOG_EVERY == 0:
             self._log(self.log_dir, self._agent)
         self.updates = self._agent.deep.updates
@@ -121,8 +123,8 @@ class DQNScheduler(RaceLearner):
         return None if self.learning or self._agent is None else type(self).kernel
 
     def kernel_state(self) -> FloatArray:
-        """The flat memory the compiled policy acts on."""
-        return super().kernel_state() if self._agent is None else self._agent.memory
+        """The flat array the compiled policy acts on."""
+        return super().kernel_state() if self._agent is None else self._agent.params
 
     def begin_training(self, tasks: int) -> None:
         """Explore more, and let the learning rate fall, over so many tasks."""
@@ -142,8 +144,12 @@ class DQNScheduler(RaceLearner):
         race.run(self)
         self.end_training()
 
+    def packaged_model(self, view: ClusterView) -> Path | None:
+        """A small agent for the default node."""
+        return packaged_file("rl_agent.pth", view)
+
     def save_model(self, path: str | Path, *, replay: bool = True) -> None:
-        """Write a `.pth` file; without the replay it is small, but learning goes on from other memories.
+        """Write a `.pth` file; without the replay it is small, but learning goes on without past transitions.
 
         Raises:
             InvalidInputError: There is nothing to save yet.
@@ -180,7 +186,7 @@ class DQNScheduler(RaceLearner):
 
     def _meet(self, view: ClusterView) -> Agent:
         """At the first decision: see which devices there are and build networks for them."""
-        gpus = int((view.devices[:, KIND] == GPU).sum())
+        gpus = int((view.kind == "gpu").sum())
         cpus = len(view.devices) - gpus
         if self._agent is None:
             self._agent = self._build(cpus, gpus)
@@ -224,8 +230,8 @@ class DQNScheduler(RaceLearner):
         figures = {
             "loss": agent.deep.loss,
             "epsilon": agent.exploration,
-            "mean_response": agent.usual.response,
-            "mean_energy": agent.usual.energy,
+            "mean_response": agent.means.response,
+            "mean_energy": agent.means.energy,
         }
         for name, figure in figures.items():
             self._writer.add_scalar(name, figure, self.updates)

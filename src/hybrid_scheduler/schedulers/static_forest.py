@@ -9,12 +9,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybrid_scheduler.learning.choosing import CONGESTION, ENERGY_WEIGHT, SEED, TABLE, USE_QUEUES, choose, remember
 from hybrid_scheduler.learning.features import FEATURES, feature_matrix, write_features
-from hybrid_scheduler.learning.forest import ForestSettings
-from hybrid_scheduler.learning.forest_file import read_archive, write_archive
+from hybrid_scheduler.learning.forest.file import read_archive, write_archive
+from hybrid_scheduler.learning.forest.forest import ForestSettings
+from hybrid_scheduler.learning.forest.option_search import (
+    CONGESTION,
+    ENERGY_WEIGHT,
+    SEED,
+    TABLE,
+    USE_QUEUES,
+    choose,
+    note_node,
+)
+from hybrid_scheduler.learning.forest.time_model import ModelVersion, TimeModel, log_seconds, score
 from hybrid_scheduler.learning.model_file import Arrays
-from hybrid_scheduler.learning.times import ModelVersion, TimeModel, log_seconds, score
+from hybrid_scheduler.learning.packaged import packaged_file
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import LabelBatch
@@ -30,7 +39,7 @@ VERSIONS: Final = 200
 def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
     parts = choose(number, task, devices, facts, state, out)
     if parts > 0:
-        remember(number, now, task, devices, facts, state, out, parts)
+        note_node(devices, facts, state)
     return parts
 
 
@@ -53,6 +62,8 @@ class StaticForest(CompiledScheduler, LabelLearner):
     """
 
     kernel = _policy
+    objective = ("energy_weight",)
+    model_suffix = ".npz"
 
     def __init__(
         self,
@@ -89,7 +100,7 @@ class StaticForest(CompiledScheduler, LabelLearner):
         self._settings = ForestSettings(n_estimators, max_depth, min_samples_leaf, max_features)
 
     def kernel_state(self) -> FloatArray:
-        """The forest and what belongs to it (`learning.choosing`)."""
+        """The forest and what belongs to it (`learning.forest.option_search`)."""
         return self._front if self.model is None else self.model.state
 
     def decide(self, task: Task, view: ClusterView) -> Decision:
@@ -139,6 +150,10 @@ class StaticForest(CompiledScheduler, LabelLearner):
                 f"the model of {type(self).__name__} is for {self.model.devices} devices, but the node has {count}; "
                 "train one for this node"
             )
+
+    def packaged_model(self, view: ClusterView) -> Path | None:
+        """One forest serves both: the refreshed one, and its control that is never refreshed."""
+        return packaged_file("hybrid_ml.npz", view)
 
     def save_model(self, path: str | Path) -> None:
         """Write everything learned, in NumPy's archive format with a JSON header; reading it runs no code.

@@ -41,19 +41,9 @@ class Artefacts:
         return self.folder / "data/workload_traces/workload_train.csv"
 
     @property
-    def forest(self) -> Path:
-        """The forest that predicts the optimal fraction."""
-        return self.folder / "models/scheduler_model.pkl"
-
-    @property
-    def hybrid(self) -> Path:
-        """What `hybrid_ml` has learned."""
-        return self.folder / "models/hybrid_ml.npz"
-
-    @property
-    def agent(self) -> Path:
-        """What `rl_agent` has learned."""
-        return self.folder / "models/rl_agent.pth"
+    def models(self) -> Path:
+        """The folder of what was trained: the learners, and the predictor of the optimal fraction."""
+        return self.folder / "models"
 
     @property
     def results(self) -> Path:
@@ -64,10 +54,6 @@ class Artefacts:
     def plots(self) -> Path:
         """The folder of the plots."""
         return self.folder / "data/results/plots"
-
-    def all(self) -> tuple[Path, ...]:
-        """Every artefact, in the order of the phases."""
-        return self.profile, self.workload, self.forest, self.hybrid, self.agent, self.results, self.plots
 
 
 def write_results(path: Path, outcomes: Mapping[str, OutcomeBatch]) -> None:

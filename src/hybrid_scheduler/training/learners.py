@@ -1,60 +1,85 @@
-"""Training and saving the learners of a race, one after the other."""
+"""Training and saving learners, one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
+from hybrid_scheduler.engine.driver import named_failures
 from hybrid_scheduler.learning.model_file import make_folder
-from hybrid_scheduler.model.task import TaskBatch
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
-from hybrid_scheduler.schedulers.base import Learner
-from hybrid_scheduler.schedulers.registry import create_scheduler
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.scenario import Scenario
+from hybrid_scheduler.schedulers.base import LabelLearner, Learner, RaceLearner, Scheduler
 from hybrid_scheduler.training.offline import OfflineTrainer
 from hybrid_scheduler.training.train import train_scheduler
 
-FILES = {"forest": "scheduler_model.pkl", "hybrid_ml": "hybrid_ml.npz", "rl_agent": "rl_agent.pth"}
+PREDICTOR, PREDICTOR_FILE = "forest", "scheduler_model.pkl"
+"""Name and file of the predictor of the optimal fraction, which is no scheduler."""
+
+Progress = Callable[[str, int], None]
+"""Told who has done how many tasks."""
+
+
+def trainable(schedulers: Mapping[str, Scheduler]) -> dict[str, Learner]:
+    """The schedulers as learners that can be trained.
+
+    Raises:
+        InvalidInputError: One of them cannot.
+    """
+    learners: dict[str, Learner] = {}
+    for name, scheduler in schedulers.items():
+        if not isinstance(scheduler, LabelLearner | RaceLearner):
+            why = "learns only while it works" if isinstance(scheduler, Learner) else "does not learn"
+            raise InvalidInputError(f"{name} {why}, so it cannot be trained beforehand; leave it out")
+        learners[name] = scheduler
+    return learners
 
 
 def train_models(
-    names: Sequence[str],
-    tasks: TaskBatch,
+    learners: Mapping[str, Learner],
+    scenario: Scenario,
     folder: Path,
-    cluster: ClusterSpec,
-    physics: Physics,
     *,
-    seed: int,
-    energy_weight: float = 0.5,
-    model_type: str = "random_forest",
-    progress: Callable[[str, int], None] | None = None,
+    predictor: str | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, dict[str, object]]:
-    """Train the named models (`FILES`) on the same tasks and save each; returns where it went and how good it is.
+    """Train learners on the same tasks and save each; returns where it went and how good it is.
+
+    Args:
+        learners: By name; each is saved as its name with its `model_suffix`.
+        scenario: What they are trained on.
+        folder: Where the files go.
+        predictor: Kind of the predictor of the optimal fraction to train too (`OfflineTrainer`); None for no such.
+        progress: Told who has done how many tasks.
 
     Raises:
         InvalidInputError: The tasks do not go together with the node, or a package is missing.
+        SchedulerError: A learner failed.
     """
     make_folder(folder)  # before the work: a folder that cannot be made is said at once
+    tasks = scenario.batch()
     report: dict[str, dict[str, object]] = {}
-    for name in names:
-        began, path = perf_counter(), folder / FILES[name]
-        if name == "forest":
-            trained = OfflineTrainer(model_type, cluster=cluster, physics=physics, seed=seed)
-            found = trained.run_full_pipeline(tasks, path)
-            report[name] = {**found["training_results"], "feature_importances": found["feature_importances"]}
-        else:
-            learner = create_scheduler(name, seed, energy_weight=energy_weight)
-            assert isinstance(learner, Learner)
-            told = None if progress is None else _named(progress, name)
-            train_scheduler(learner, tasks, cluster, physics, seed=seed, progress=told)
+    if predictor is not None:
+        began, path = perf_counter(), folder / PREDICTOR_FILE
+        trainer = OfflineTrainer(predictor, world=scenario.world, seed=scenario.seed)
+        trained = trainer.run_full_pipeline(tasks, path)
+        about = {**trained["training_results"], "feature_importances": trained["feature_importances"]}
+        report[PREDICTOR] = {**about, "path": str(path), "tasks": len(tasks), "seconds": perf_counter() - began}
+        _tell(progress, PREDICTOR, len(tasks))
+    for name, learner in learners.items():
+        began, path = perf_counter(), folder / f"{name}{learner.model_suffix}"
+        with named_failures(learner):
+            told = partial(_tell, progress, name)
+            train_scheduler(learner, scenario, progress=told)
             learner.save_model(path)
-            report[name] = {"updates": learner.updates}
-        if progress is not None:
-            progress(name, len(tasks))
-        report[name] |= {"path": str(path), "tasks": len(tasks), "seconds": perf_counter() - began}
+        about = {"updates": learner.updates}
+        report[name] = {**about, "path": str(path), "tasks": len(tasks), "seconds": perf_counter() - began}
+        _tell(progress, name, len(tasks))
     return report
 
 
-def _named(progress: Callable[[str, int], None], name: str) -> Callable[[int], None]:
-    return lambda done: progress(name, done)
+def _tell(progress: Progress | None, name: str, done: int) -> None:
+    if progress is not None:
+        progress(name, done)

@@ -16,8 +16,11 @@ from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.task import Task, TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.labels import label_tasks
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
+
+Workload = WorkloadGenerator | TaskBatch | Iterable[Task]
+"""Tasks, or a generator that holds some."""
 
 TARGET = "gpu_fraction"
 """What is learned: the best share for a GPU, on an idle node."""
@@ -29,9 +32,8 @@ class OfflineTrainer:
 
     Args:
         model_type: `random_forest`, `xgboost`, or a scikit-learn regressor: its name, class or an object.
-        num_gpus: GPUs of the default node, when no `cluster` is given.
-        cluster: The devices.
-        physics: How they behave.
+        num_gpus: GPUs of the default node, when no `world` is given.
+        world: The devices and how they behave.
         seed: Decides the noise, the samples and the test rows.
         test_size: Share of the tasks set aside for the test.
         parameters: Arguments of the model, e.g. ``n_estimators=50``.
@@ -42,34 +44,35 @@ class OfflineTrainer:
         model_type: Any = "random_forest",
         num_gpus: int = 4,
         *,
-        cluster: ClusterSpec | None = None,
-        physics: Physics | None = None,
+        world: World | None = None,
         seed: int = 0,
         test_size: float = 0.2,
         **parameters: Any,
     ) -> None:
         self.model_type = model_type
-        self.cluster = cluster or ClusterSpec.default(num_gpus)
-        self.physics = physics or Physics()
+        self.world = world or World(ClusterSpec.default(num_gpus))
         self.seed = seed
         self.test_size = test_size
         self.predictor = _make(model_type, seed, parameters)
 
-    def label(self, workload: TaskBatch | Iterable[Task]) -> LabelBatch:
+    def label(self, workload: Workload) -> LabelBatch:
         """What the oracle says about the tasks, on an idle node."""
-        tasks = TaskBatch.from_tasks(workload)
-        realised = self.physics.realised_times(self.physics.nominal_times(tasks, self.cluster), tasks, self.seed)
-        return label_tasks(tasks, realised, self.cluster, self.physics)
+        tasks = TaskBatch.from_tasks(workload.workload if isinstance(workload, WorkloadGenerator) else workload)
+        return self.world.timed(tasks, self.seed).labels()
 
-    def run_full_pipeline(self, workload: TaskBatch | Iterable[Task], model_output_path: str | Path) -> dict[str, Any]:
+    def run_full_pipeline(self, workload: Workload, model_output_path: str | Path) -> dict[str, Any]:
         """Label the tasks, fit the model, save it.
+
+        Args:
+            workload: The tasks, or a generator that has generated or loaded them.
+            model_output_path: The file to write.
 
         Returns:
             `training_results` (see `Predictor.fit`), `feature_importances` (largest first; empty when the regressor has
             none), `model_path`, `tasks`, `target` and `features`.
 
         Raises:
-            InvalidInputError: There are too few tasks, or the file cannot be written.
+            InvalidInputError: There are too few tasks or none yet, or the file cannot be written.
             MissingExtraError: The library of the model is not installed.
         """
         labels = self.label(workload)

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hybrid_scheduler.cluster.simulation import Simulation
-from hybrid_scheduler.cluster.state import DECIDE, FAILED, OUTCOMES, SEES_ESTIMATES, SEES_QUEUES
+from hybrid_scheduler.cluster.node import SimulatedNode, UnlabelledTasks
+from hybrid_scheduler.learning.actions import action_count, expect_completion, rank_devices
 from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.node import Change
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray, Task, TaskBatch
-from hybrid_scheduler.model.view import NO_FREE, ClusterView
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.training.environment.encoding import (
     DEVICE_INPUTS,
     TASK_INPUTS,
-    line_up,
     write_decision,
     write_mask,
     write_observation,
@@ -35,8 +34,7 @@ class Terms:
     """What stays the same from episode to episode.
 
     Attributes:
-        cluster: The node.
-        physics: How it behaves.
+        world: The devices and how they behave.
         expected: How long the agent's side expects tasks to take.
         fractions: GPU shares to choose from, ascending.
         energy_weight: 0 cares for time only, 1 for energy only.
@@ -47,8 +45,7 @@ class Terms:
         joule: The unit of energy.
     """
 
-    cluster: ClusterSpec
-    physics: Physics
+    world: World
     expected: ExpectedTimes
     fractions: FloatArray
     energy_weight: float
@@ -61,17 +58,17 @@ class Terms:
     @property
     def cpus(self) -> int:
         """Number of CPUs; their actions come first."""
-        return int((~self.cluster.is_gpu).sum())
+        return int((~self.world.cluster.is_gpu).sum())
 
     @property
     def actions(self) -> int:
         """Every CPU, and every GPU with every fraction."""
-        return self.cpus + (len(self.cluster.devices) - self.cpus) * len(self.fractions)
+        return action_count(self.cpus, len(self.world.cluster.devices) - self.cpus, len(self.fractions))
 
     @property
     def inputs(self) -> int:
         """Length of an observation."""
-        return TASK_INPUTS + DEVICE_INPUTS * len(self.cluster.devices)
+        return TASK_INPUTS + DEVICE_INPUTS * len(self.world.cluster.devices)
 
     def costs(self, outcomes: OutcomeBatch) -> FloatArray:
         """What each task costs whoever placed it."""
@@ -90,19 +87,16 @@ class Episode:
 
     def __init__(self, terms: Terms, tasks: TaskBatch, seed: int) -> None:
         self.terms, self.tasks = terms, tasks
-        nominal = terms.physics.nominal_times(tasks, terms.cluster)
-        self._times = nominal if terms.estimates else terms.expected.times(tasks)
+        timed, cluster = terms.world.timed(tasks, seed), terms.world.cluster
+        self._times = timed.nominal if terms.estimates else terms.expected.times(tasks)
         self._features = (log_features(tasks) - terms.expected.mean) / terms.expected.deviation
-        self._sim = Simulation(
-            terms.cluster,
-            terms.physics,
-            sees=SEES_ESTIMATES if terms.estimates else SEES_QUEUES,
-            observing=terms.finished,
+        self._node = SimulatedNode(
+            UnlabelledTasks(tasks), terms.world, uses_estimates=terms.estimates, observing=terms.finished
         )
-        self._sim.add(tasks, nominal, terms.physics.realised_times(nominal, tasks, seed))
+        self._node.add(timed)
         self._charged = np.zeros(len(tasks))
-        self._cpus, self._most_watts = terms.cpus, max(terms.cluster.column("watts").max(), 1e-9)
-        self._order = np.argsort(terms.cluster.is_gpu, kind="stable")
+        self._cpus, self._most_watts = terms.cpus, max(cluster.column("watts").max(), 1e-9)
+        self._order = np.argsort(cluster.is_gpu, kind="stable")
         self._completion, self._out = np.zeros(len(self._order)), np.zeros((2, 3))
         self.over = False
         self._go_on()
@@ -115,7 +109,7 @@ class Episode:
             InvalidInputError: There is none.
         """
         self._refuse_when_over()
-        return self._sim.current
+        return self._node.current
 
     @property
     def task(self) -> Task:
@@ -126,17 +120,17 @@ class Episode:
     def view(self) -> ClusterView:
         """What a scheduler would see now."""
         self._refuse_when_over()
-        return self._sim.view()
+        return self._node.view()
 
     def outcomes(self) -> OutcomeBatch:
         """What came of the tasks placed so far."""
-        return self._sim.outcomes()
+        return self._node.outcomes()
 
     def observe(self) -> NDArray[np.float32]:
         """What the agent sees; nothing but zeros when the episode is over."""
         x = np.zeros(self.terms.inputs, dtype=np.float32)
         if not self.over:
-            task, devices = self._sim.current, self._sim.state.devices
+            task, devices = self._node.current, self._node.devices
             write_observation(
                 devices, self._features[task], self._times[task], self._order, self.terms.second, self._most_watts, x
             )
@@ -144,12 +138,12 @@ class Episode:
 
     def decision_of(self, action: int) -> Decision:
         """What an action means for the task at hand."""
-        terms, state, task = self.terms, self._sim.state, self.position
+        terms, node, task = self.terms, self._node, self.position
         parts = write_decision(
             action,
             terms.fractions,
-            state.devices,
-            state.facts,
+            node.devices,
+            node.facts,
             self._times[task],
             self._order,
             self._cpus,
@@ -160,13 +154,13 @@ class Episode:
 
     def mask(self) -> NDArray[np.bool_]:
         """For each action, whether it can be carried out as it stands."""
-        terms, state, task = self.terms, self._sim.state, self.position
+        terms, node, task = self.terms, self._node, self.position
         mask = np.zeros(terms.actions, dtype=np.bool_)
         write_mask(
             self.tasks.memory_required[task],
             terms.fractions,
-            state.devices,
-            state.facts,
+            node.devices,
+            node.facts,
             self._times[task],
             self._order,
             self._cpus,
@@ -179,16 +173,15 @@ class Episode:
     def place(self, action: int) -> tuple[float, FloatArray]:
         """Carry out an action and go on to the next decision; returns what is to be paid, and for which responses."""
         placed = self.position
-        self._sim.answer(self.decision_of(action))
+        self._node.answer(self.decision_of(action))
         finished = self._go_on()
         if self.terms.finished:
             return self._charge(finished)
         if self.over or self.terms.energy_weight > 0.0:
             return self._charge(np.array([placed]))
         # The same without a batch of one: most of the time of a step would go into it.
-        record = self._sim.state.tasks[placed]
-        response = float(record["finish"] - record["arrival"])
-        cost = FAILURE_COST if record["status"] == FAILED else response / self.terms.second
+        response, failed = self._node.response_of(placed)
+        cost = FAILURE_COST if failed else response / self.terms.second
         paid = cost - float(self._charged[placed])
         self._charged[placed] = cost
         return paid, np.array([response])
@@ -199,21 +192,23 @@ class Episode:
 
     def _go_on(self) -> IntArray:
         """Let time go on to the next decision; returns the tasks that have finished, if anybody waits for them."""
-        sim, finished = self._sim, []
-        while (reason := sim.run(None, NO_FREE)) == OUTCOMES:
-            finished.append(sim.take_outcomes(sim.now))
-        self.over = reason != DECIDE
+        node, finished = self._node, []
+        while (change := node.advance(None)) is Change.FINISHED:
+            finished.append(node.take_outcomes(node.now))
+        self.over = change is Change.OVER
         if self.over:
-            finished.append(sim.take_outcomes(np.inf))
+            finished.append(node.take_outcomes(np.inf))
         else:
-            line_up(sim.state.devices, self._times[sim.current], self.terms.ranked, self._completion, self._order)
+            expect_completion(node.devices, self._times[node.current], self._completion)
+            if self.terms.ranked:
+                rank_devices(node.devices, self._completion, self._order)
         return np.concatenate(finished) if finished else np.zeros(0, dtype=np.int64)
 
     def _charge(self, positions: IntArray) -> tuple[float, FloatArray]:
         """Charge these tasks; at the end also whatever disturbances have added to the others since."""
-        outcomes = self._sim.outcomes(positions)
+        outcomes = self._node.outcomes(positions)
         if self.over:
-            costs = self.terms.costs(self._sim.outcomes())
+            costs = self.terms.costs(self._node.outcomes())
             paid = float((costs - self._charged).sum())
         else:
             costs = self.terms.costs(outcomes)

@@ -17,7 +17,8 @@ from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.view import SHARED, ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.energy import busy_energy
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 
 TRIALS = 200
@@ -63,10 +64,10 @@ class ExpectedTimes:
     highest: FloatArray
 
     @classmethod
-    def tried(cls, sample: TaskBatch, cluster: ClusterSpec, physics: Physics, seed: int) -> ExpectedTimes:
+    def tried(cls, sample: TaskBatch, world: World, seed: int) -> ExpectedTimes:
         """Try the sample on the undisturbed, idle devices and fit what came of it."""
-        count = len(cluster.devices)
-        race = Race(sample, cluster.with_disturbances([]), physics, seed=seed, isolated=True)
+        count, still = len(world.cluster.devices), world.cluster.with_disturbances([])
+        race = Race(sample, World(still, world.physics), seed=seed, isolated=True)
         features = log_features(sample)
         mean, deviation = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-3)
         rows, device, seconds = [], [], []
@@ -96,9 +97,8 @@ class ExpectedTimes:
     def usual(self, sample: TaskBatch, cluster: ClusterSpec) -> tuple[float, float]:
         """Mean seconds and joules of a task on the device that is expected to be fastest: the units of an agent."""
         seconds = self.times(sample)[:, SHARED, :]
-        fastest = np.argmin(seconds, axis=1)
-        least = seconds[np.arange(len(seconds)), fastest]
-        return float(least.mean()), max(float((least * cluster.column("watts")[fastest]).mean()), 1e-9)
+        fastest = np.arange(len(seconds)), np.argmin(seconds, axis=1)
+        return float(seconds[fastest].mean()), max(float(busy_energy(cluster, seconds)[fastest].mean()), 1e-9)
 
 
 def _quadratic(z: FloatArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, SupportsInt, get_args
 
@@ -18,17 +19,15 @@ from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.scenario import Load, PresetTasks, RecordedTasks, Scenario
 from hybrid_scheduler.training.environment.encoding import DEVICE_INPUTS, LARGEST, TASK_INPUTS
 from hybrid_scheduler.training.environment.episode import Episode, Terms
 from hybrid_scheduler.training.environment.expected_times import TRIALS, ExpectedTimes
-from hybrid_scheduler.workloads import WorkloadGenerator, read_csv
-from hybrid_scheduler.workloads.capacity import capacity
 
 Observation = NDArray[np.float32]
 Reward = Literal["projected", "finished"]
 
-DEFAULT_TASKS, DEFAULT_LOAD = 1000, 0.6
 SEEDS = 2**31
 """Workloads are drawn from seeds below this; the sample tried beforehand has this one, so no episode repeats it."""
 
@@ -62,8 +61,8 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
         preset: The kind of tasks.
         load: Arrival rate as a share of the node's capacity; 0.6 by default.
         tasks: Tasks per episode; 1000 by default.
-        cluster: The node, or its number of default GPUs.
-        physics: How the node behaves.
+        world: The node and how it behaves.
+        gpus: Instead of a world: the default node with so many GPUs.
         fractions: GPU shares to choose from; `(0.6, 0.8, 1.0)` to split tasks.
         energy_weight: 0 cares for time only, 1 for energy only.
         trace: Tasks of your own, a CSV file or a batch, instead of a preset; every episode has all of them, with their
@@ -84,8 +83,8 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
         preset: str = "mixed",
         load: float | None = None,
         tasks: int | None = None,
-        cluster: ClusterSpec | int | None = None,
-        physics: Physics | None = None,
+        world: World | None = None,
+        gpus: int | None = None,
         fractions: Sequence[float] = (1.0,),
         energy_weight: float = 0.0,
         trace: str | Path | TaskBatch | None = None,
@@ -106,23 +105,22 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
         if trace is not None and not (load is None and tasks is None):
             raise InvalidInputError("a trace has its own tasks and arrival times; leave out load and tasks")
         self.render_mode = render_mode
-        self.cluster = ClusterSpec.default(cluster) if isinstance(cluster, int) else cluster or ClusterSpec.default()
-        self.physics = physics or Physics()
-        self._preset, self._tasks = preset, DEFAULT_TASKS if tasks is None else tasks
-        self._trace = trace if trace is None or isinstance(trace, TaskBatch) else read_csv(trace).tasks
-        self._rate = 1.0
-        if self._trace is None:
-            share = DEFAULT_LOAD if load is None else load
-            self._rate = share * capacity(preset, self.cluster, self.physics.cost)
-
-        sample = self._trace
+        if world is not None and gpus is not None:
+            raise InvalidInputError("world and gpus both describe the node; leave one out")
+        self.world = world or (World() if gpus is None else World(ClusterSpec.default(gpus)))
+        source: PresetTasks | RecordedTasks = PresetTasks(preset)
+        sample = None
+        if trace is not None:
+            source = RecordedTasks(trace) if isinstance(trace, TaskBatch) else RecordedTasks.read(trace)
+            sample = source.tasks
+        self.scenario = Scenario(source, self.world, tasks, None if load is None else Load(load))
         if sample is None:
-            sample = WorkloadGenerator(SEEDS).generate(preset, TRIALS * len(self.cluster.devices))
-        expected = ExpectedTimes.tried(sample, self.cluster, self.physics, SEEDS)
-        second, joule = expected.usual(sample, self.cluster)
+            trials = TRIALS * len(self.world.cluster.devices)
+            sample = replace(self.scenario, num_tasks=trials, seed=SEEDS, isolated=True).batch()
+        expected = ExpectedTimes.tried(sample, self.world, SEEDS)
+        second, joule = expected.usual(sample, self.world.cluster)
         self.terms = Terms(
-            self.cluster,
-            self.physics,
+            self.world,
             expected,
             shares,
             float(energy_weight),
@@ -156,9 +154,7 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
         self._seed = int(chosen.pop("workload_seed", self.np_random.integers(SEEDS)))
         for name in chosen:
             raise UnknownNameError("option of reset", name, ["workload_seed"])
-        tasks = self._trace
-        if tasks is None:
-            tasks = WorkloadGenerator(self._seed).generate(self._preset, self._tasks, self._rate)
+        tasks = replace(self.scenario, seed=self._seed).batch()
         self._episode = Episode(self.terms, tasks, self._seed)
         if self._episode.over:
             raise InvalidInputError("there is nothing to decide: no device of the cluster is ever up")
@@ -214,7 +210,7 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
 
     def race(self) -> Race:
         """A race with the tasks, the node and the noise of this episode, for schedulers to run through."""
-        return Race(self._current().tasks, self.cluster, self.physics, seed=self._seed)
+        return Race(self._current().tasks, self.world, seed=self._seed)
 
     def _current(self) -> Episode:
         if self._episode is None:

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from hybrid_scheduler.learning.features import feature_columns
+from hybrid_scheduler.learning.forest.predict import Floats32
 from hybrid_scheduler.learning.model_file import Arrays
-from hybrid_scheduler.learning.walk import Floats32
 from hybrid_scheduler.model.task import FloatArray
 
 TASK_FIGURES = 3

@@ -16,7 +16,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from hybrid_scheduler.learning.walk import FEATURE_BITS, Floats32, Ints32
+from hybrid_scheduler.learning.forest.predict import FEATURE_BITS, Floats32, Ints32
 from hybrid_scheduler.model.task import FloatArray, IntArray
 
 Flags = NDArray[np.int8]
@@ -156,8 +156,8 @@ def _bootstrap(
 ) -> tuple[Ints32, Floats32, FloatArray, FloatArray, FloatArray]:
     """Draw rows with replacement.
 
-    The rows drawn are numbered anew in the order of the first feature, so that neighbours there are neighbours in
-    memory.
+    The rows drawn are numbered anew in the order of the first feature, so that neighbours there are stored side by
+    side.
 
     Returns:
         The rows sorted by every feature, their features, how often each was drawn, the same per output (0 where the
@@ -319,7 +319,7 @@ def grow_tree(
         min_leaf: Rows of the bootstrap sample that a leaf must have.
         max_features: Features looked at per node, drawn at random.
         seed: Decides the sample and the features.
-        words: Gets the nodes (see `walk`); room for twice the leaves.
+        words: Gets the nodes (see `predict`); room for twice the leaves.
         values: Gets the leaves' values, shape (leaves, outputs); room for ``rows // min_leaf`` of them.
         bag: Gets how often each row was drawn.
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hybrid_scheduler.learning.forest import Forest, ForestSettings
-from hybrid_scheduler.learning.walk import FEATURE_BITS, FEATURE_MASK, check_forest
+from hybrid_scheduler.learning.forest.forest import Forest, ForestSettings
+from hybrid_scheduler.learning.forest.predict import FEATURE_BITS, FEATURE_MASK, check_forest
 from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray
 

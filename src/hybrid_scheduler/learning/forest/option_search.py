@@ -1,6 +1,6 @@
 """How the forest schedulers decide: compiled, on one flat array, from what the view shows and nothing else.
 
-The array: a header, a ring of the latest decisions, two figures per device, then the forest (`learning.forest`).
+The array: a header, two figures per device, then the forest (`learning.forest`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.learning.features import FEATURES, write_features
-from hybrid_scheduler.learning.walk import add_forest
+from hybrid_scheduler.learning.forest.predict import add_forest
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.view import (
     AVAILABLE,
@@ -47,17 +47,13 @@ USE_QUEUES: Final = 7
 SEED: Final = 8
 CONGESTION: Final = 9
 """Header: seconds a second of work costs all others, for every part queued where it is done."""
-HEADER: Final = 10
-
-RING: Final = 1024
-"""Decisions remembered; the outcome of a task that was decided longer ago teaches nothing."""
-NOTE_NOW, NOTE_SIZE, NOTE_INTENSITY, NOTE_MEMORY, NOTE_STRETCH, NOTE_PARTS, NOTE_GPU, NOTE_DEVICES, NOTE_PART = range(9)
-"""A remembered decision: when, what task, how much its parts are stretched, how many there are, whether the first is
-on a GPU, how many devices there are; then device, share and expected seconds of each."""
-NOTE_WIDTH: Final = NOTE_PART + 6
-TABLE: Final = HEADER + RING * NOTE_WIDTH
-"""Where the figures of the devices begin: the output of each, and its part in the usual cost."""
-OUTPUT, USUAL = range(2)
+STRETCH: Final = 10
+"""Header: how much longer each part of a split task takes on the node at hand; 0 before the first decision."""
+NODE_DEVICES: Final = 11
+"""Header: devices of the node at hand; 0 before the first decision."""
+TABLE: Final = 12
+"""Where the figures of the devices begin: the output of each, and its part in the typical cost."""
+OUTPUT, TYPICAL = range(2)
 DEVICE_FIGURES: Final = 2
 
 STEPS: Final = 20
@@ -148,9 +144,9 @@ def cheapest(
     count = len(seconds)
     second, joule = 0.0, 0.0
     for d in range(count):
-        usual = state[TABLE + DEVICE_FIGURES * d + USUAL]
-        second += usual
-        joule += usual * devices[d, WATTS]
+        typical = state[TABLE + DEVICE_FIGURES * d + TYPICAL]
+        second += typical
+        joule += typical * devices[d, WATTS]
     weight = state[ENERGY_WEIGHT]
     second = (1.0 - weight) / second if second > 0.0 else 1.0 - weight
     joule = weight / joule if joule > 0.0 else weight
@@ -221,26 +217,7 @@ def choose(
 
 
 @nb.njit(cache=True)
-def remember(
-    number: int,
-    now: float,
-    task: FloatArray,
-    devices: FloatArray,
-    facts: FloatArray,
-    state: FloatArray,
-    out: FloatArray,
-    parts: int,
-) -> None:
-    """Note a decision in the ring; its place follows from its number, so noting it twice changes nothing."""
-    at = HEADER + (number % RING) * NOTE_WIDTH
-    state[at + NOTE_NOW] = now
-    state[at + NOTE_SIZE] = task[TASK_SIZE]
-    state[at + NOTE_INTENSITY] = task[TASK_INTENSITY]
-    state[at + NOTE_MEMORY] = task[TASK_MEMORY]
-    state[at + NOTE_STRETCH] = 1.0 + facts[PENALTY] if parts == 2 and facts[SPLIT] == 0.0 else 1.0
-    state[at + NOTE_PARTS] = parts
-    state[at + NOTE_GPU] = devices[int(out[0, PART_DEVICE]), KIND]
-    state[at + NOTE_DEVICES] = devices.shape[0]
-    for k in range(parts):
-        for column in range(3):
-            state[at + NOTE_PART + 3 * k + column] = out[k, column]
+def note_node(devices: FloatArray, facts: FloatArray, state: FloatArray) -> None:
+    """Note what the outcomes of decisions on this node are read with."""
+    state[STRETCH] = 1.0 if facts[SPLIT] != 0.0 else 1.0 + facts[PENALTY]
+    state[NODE_DEVICES] = devices.shape[0]

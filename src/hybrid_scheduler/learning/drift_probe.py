@@ -1,8 +1,8 @@
-"""Noticing that the world has changed, and finding out cheaply what it is like now.
+"""The drift probe: notices that the world has changed, and finds out cheaply what it is like now.
 
 A policy that trusts its model never tries again a device that looks bad, so after a change it can stay wrong for ever.
-Here prediction errors that jump, or tasks unlike any seen before, are a *surprise*: each group of like devices is then
-probed a few times, the model learns hard from those outcomes, and is trusted again. (In the spirit of exploration
+Here prediction errors that jump, or tasks unlike any seen before, are taken for drift: each group of like devices is
+then probed a few times, the model learns hard from those outcomes, and is trusted again. (In the spirit of exploration
 driven by prediction error: Schmidhuber, "A possibility for implementing curiosity and boredom in model-building neural
 controllers", 1991.)
 """
@@ -17,20 +17,20 @@ from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.view import KIND, MEMORY, PRICE, WATTS
 
 PROBES = 2
-"""Outcomes wanted from every group of like devices after a surprise."""
-SURPRISING = 0.7
-"""A log error below this (a factor of two) is never a surprise."""
-TIMES_USUAL = 6.0
+"""Outcomes wanted from every group of like devices after a change."""
+LARGE_ERROR = 0.7
+"""A log error below this (a factor of two) is never a sign of drift."""
+TIMES_TYPICAL = 6.0
 SIGNS = 2
-"""So many signs among the last `RECENT` outcomes make a surprise."""
+"""So many signs among the last `RECENT` outcomes make it drift."""
 RECENT = 4
 MARGIN = 0.25
 """A feature outside the range seen so far by more than this share of the range is a sign."""
-USUAL_RATE = 0.01
-USUAL_AT_FIRST = 0.5
-"""Log error taken for usual at the start, and after a surprise."""
+TYPICAL_RATE = 0.01
+TYPICAL_AT_FIRST = 0.5
+"""Log error taken for typical at the start, and after a change."""
 SETTLE = 50
-"""Outcomes after a surprise in which there is no other: errors are large until the new world has been learned."""
+"""Outcomes after a change in which no other is noticed: errors are large until the new world has been learned."""
 
 
 def device_groups(devices: FloatArray) -> list[int]:
@@ -40,12 +40,12 @@ def device_groups(devices: FloatArray) -> list[int]:
     return [order.index(row) for row in public]
 
 
-class Surprise:
-    """Watches errors and features; counts the outcomes of every device since the last surprise."""
+class DriftProbe:
+    """Watches errors and features; counts the outcomes of every device since the last change."""
 
     def __init__(self, groups: list[int]) -> None:
         self.groups = groups
-        self.usual = USUAL_AT_FIRST
+        self.typical = TYPICAL_AT_FIRST
         self.low = np.full(3, np.inf)
         self.high = np.full(3, -np.inf)
         self.signs: list[tuple[int, bool]] = []
@@ -63,11 +63,11 @@ class Surprise:
         return bool(((raw < self.low - margin) | (raw > self.high + margin)).any())
 
     def notice(self, device: int, error: float, unlike: bool) -> bool:
-        """Take in the log error of one part; returns whether this is the moment of a surprise."""
+        """Take in the log error of one part; returns whether there are signs enough of drift."""
         self.seen[device] += 1
         self.since += 1
-        large = abs(error) > max(SURPRISING, TIMES_USUAL * self.usual)
-        self.usual += USUAL_RATE * (min(abs(error), SURPRISING) - self.usual)
+        large = abs(error) > max(LARGE_ERROR, TIMES_TYPICAL * self.typical)
+        self.typical += TYPICAL_RATE * (min(abs(error), LARGE_ERROR) - self.typical)
         self.signs = [*self.signs[-(RECENT - 1) :], (device, large or unlike)]
         return sum(sign for _, sign in self.signs) >= SIGNS
 
@@ -77,22 +77,22 @@ class Surprise:
         self.signs = []
         self.seen[:] = np.bincount(first, minlength=len(self.seen))
         self.since = len(first)
-        self.usual = USUAL_AT_FIRST
+        self.typical = TYPICAL_AT_FIRST
         self.happened = True
 
     @property
     def settling(self) -> bool:
-        """Whether a surprise was only just now."""
+        """Whether a change was noticed only just now."""
         return self.happened and self.since <= SETTLE
 
     def group_seen(self, group: int) -> int:
-        """Outcomes of a group's devices since the last surprise."""
+        """Outcomes of a group's devices since the last change."""
         return int(self.seen[np.array(self.groups) == group].sum())
 
     def state(self) -> dict[str, object]:
         """What is needed to go on after a restart."""
         return {
-            "usual": self.usual,
+            "usual": self.typical,
             "low": self.low.tolist(),
             "high": self.high.tolist(),
             "signs": self.signs,
@@ -103,7 +103,7 @@ class Surprise:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`."""
-        self.usual, self.since, self.happened = float(state["usual"]), int(state["since"]), bool(state["happened"])
+        self.typical, self.since, self.happened = float(state["usual"]), int(state["since"]), bool(state["happened"])
         self.low, self.high = np.array(state["low"]), np.array(state["high"])
         self.signs = [(int(device), bool(sign)) for device, sign in state["signs"]]
         self.seen = np.array(state["seen"], dtype=np.int64)

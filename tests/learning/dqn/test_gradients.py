@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from hybrid_scheduler.learning.adam import Adam
-from hybrid_scheduler.learning.memory import Layout
-from hybrid_scheduler.learning.time_head import TimeHead
-from hybrid_scheduler.learning.value_network import HUBER, ValueNetwork
-from hybrid_scheduler.learning.weights import Weights
+from hybrid_scheduler.learning.adam import Adam, Weights
+from hybrid_scheduler.learning.dqn.network import HUBER, TimeHead, ValueNetwork
+from hybrid_scheduler.learning.dqn.policy import Layout
 
 LAYOUT = Layout(cpus=2, gpus=3, fractions=2, hidden=24)
 BATCH = 32
@@ -65,7 +63,7 @@ def test_value_network(delayed: bool) -> None:
     value = (dueling(leaves, tensors["state"]) - cost).gather(1, action).squeeze(1)
     loss = torch.nn.functional.huber_loss(value, wanted, delta=HUBER)
     assert float((value - wanted).detach().abs().max()) > HUBER
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert network.learn(batch, (second, joule), gamma, delayed=delayed) == pytest.approx(loss.item(), rel=1e-5)
     for ours, leaf in zip(network.weights.gradients, leaves, strict=True):
         torch.testing.assert_close(ours, leaf.grad, rtol=1e-4, atol=1e-6)
@@ -88,7 +86,7 @@ def test_time_head() -> None:
     x = torch.cat([torch.from_numpy(batch["features"]), embedding[device], kind], dim=1)
     predicted = (torch.tanh(torch.tanh(x @ w1.T + b1) @ w2.T + b2) @ w3.T + b3).squeeze(1)
     loss = torch.nn.functional.huber_loss(predicted, torch.from_numpy(batch["log_seconds"]))
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert head.learn(batch) == pytest.approx(loss.item(), rel=1e-5)
     for ours, leaf in zip(head.weights.gradients, leaves, strict=True):
         torch.testing.assert_close(ours, leaf.grad, rtol=1e-4, atol=1e-6)

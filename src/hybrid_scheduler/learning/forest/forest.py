@@ -1,7 +1,7 @@
-"""A random forest of our own: grown and walked by compiled code, tree by tree, in one flat array.
+"""A random forest of our own: grown and asked by compiled code, tree by tree, in one flat array.
 
 Why not scikit-learn's: a refresh regrows a few trees in a few milliseconds instead of all of them in hundreds, and the
-array is the very `state` that a compiled policy walks. After Breiman, "Random Forests", Machine Learning 45 (2001).
+array is the very `state` that a compiled policy reads. After Breiman, "Random Forests", Machine Learning 45 (2001).
 """
 
 from __future__ import annotations
@@ -11,8 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid_scheduler.learning.grow import grow_tree
-from hybrid_scheduler.learning.walk import MOST_FEATURES, MOST_NODES, Floats32, add_tree_rows, predict_rows, tree_error
+from hybrid_scheduler.learning.forest.grow import grow_tree
+from hybrid_scheduler.learning.forest.predict import (
+    MOST_FEATURES,
+    MOST_NODES,
+    Floats32,
+    add_tree_rows,
+    predict_rows,
+    tree_error,
+)
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray, IntArray
 
@@ -57,7 +64,7 @@ class Forest:
         prefix: Places at the front of `buffer` that belong to somebody else.
 
     Attributes:
-        buffer: `prefix` places, then `node_room` words per tree, then `leaf_room` rows of values per tree (`walk`).
+        buffer: `prefix` places, then `node_room` words per tree, then `leaf_room` rows of values per tree (`predict`).
         grown: How many trees have been grown in all.
         replaced: How many of those grown last were put in place.
         depth: Steps that reach the deepest leaf.

@@ -1,11 +1,11 @@
-"""Trees as flat arrays, and the compiled loop that walks them.
+"""Trees as flat arrays, and the compiled loop that predicts with them.
 
 A node is one 8-byte word of a float64 array, so that a forest fits into the `state` of a compiled policy. Seen as two
 32-bit halves (`view`), the first is the threshold (float32), the second ``child << FEATURE_BITS | feature``: a task
 with ``x[feature] <= threshold`` goes to the node `child`, any other to the one after it. Nodes are numbered within
-their tree. A leaf carries as its feature the place behind the last one, where the walker keeps minus infinity, and
-itself as its child: so a walk may take more steps than a tree is deep, and needs no test for leaves. The first half of
-a leaf is the row of its values.
+their tree. A leaf carries as its feature the place behind the last one, where the loop keeps minus infinity, and
+itself as its child: so a descent may take more steps than a tree is deep, and needs no test for leaves. The first half
+of a leaf is the row of its values.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def add_forest(
 ) -> None:
     """Add every tree's values for one task to `total`.
 
-    Four trees are walked at a time: each step waits for memory, and four waits overlap.
+    Four trees are descended at a time: each step waits for a load, and four waits overlap.
 
     Args:
         nodes: The trees' nodes, `node_room` words each.
@@ -208,7 +208,7 @@ def tree_depths(words: FloatArray, nodes: IntArray) -> IntArray:
 def check_forest(
     words: FloatArray, values: FloatArray, nodes: Any, leaves: Any, features: int, trees: int, outputs: int
 ) -> None:
-    """Refuse trees that the walker, which checks nothing, could fall out of.
+    """Refuse trees that the loop, which checks nothing, could fall out of.
 
     Raises:
         ValueError: They are not trees.
@@ -217,7 +217,7 @@ def check_forest(
         raise ValueError("a tree has no nodes or no leaves")
     if len(nodes) != trees or len(leaves) != trees or nodes.sum() != len(words) or leaves.sum() != len(values):
         raise ValueError("the trees' sizes do not add up")
-    # In memory every tree has as much room as the largest.
+    # Laid out, every tree has as much room as the largest.
     if trees * (nodes.max() + leaves.max() * outputs) > MOST_ROOM + 20 * (len(words) + values.size):
         raise ValueError("a tree is far larger than the others")
     if values.shape[1:] != (outputs,):

@@ -8,7 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from hybrid_scheduler.learning.choosing import (
+from hybrid_scheduler.learning.features import FEATURES
+from hybrid_scheduler.learning.forest.forest import Forest, ForestSettings
+from hybrid_scheduler.learning.forest.option_search import (
     DEPTH,
     DEVICE_FIGURES,
     DEVICES,
@@ -18,12 +20,10 @@ from hybrid_scheduler.learning.choosing import (
     OUTPUTS,
     TABLE,
     TREES,
-    USUAL,
+    TYPICAL,
 )
-from hybrid_scheduler.learning.features import FEATURES
-from hybrid_scheduler.learning.forest import Forest, ForestSettings
+from hybrid_scheduler.learning.forest.predict import check_forest, tree_depths
 from hybrid_scheduler.learning.model_file import Arrays
-from hybrid_scheduler.learning.walk import check_forest, tree_depths
 from hybrid_scheduler.model.task import FloatArray, IntArray
 
 
@@ -75,7 +75,7 @@ class TimeModel:
         settings: What the forest is like.
         devices: How many devices there are.
         seed: Decides every sample.
-        front: The header and ring of the scheduler's state, carried over.
+        front: The header of the scheduler's state, carried over.
     """
 
     def __init__(self, settings: ForestSettings, devices: int, seed: int, front: FloatArray) -> None:
@@ -104,7 +104,7 @@ class TimeModel:
             self.tell_apart(y)
         said = self.forest.grow(x, y[:, self._representatives()], trees, judges=judges)
         self.describe()
-        self._table[:, USUAL] = _usual(y)
+        self._table[:, TYPICAL] = _typical(y)
         return said[:, self.groups]
 
     def predict(self, x: FloatArray) -> FloatArray:
@@ -141,7 +141,7 @@ class TimeModel:
         header = {"settings": asdict(forest.settings), "seed": forest.seed, "grown": forest.grown}
         return header, {
             "groups": self.groups,
-            "usual": self._table[:, USUAL].copy(),
+            "usual": self._table[:, TYPICAL].copy(),
             "nodes": forest.nodes,
             "leaves": forest.leaves,
             "depths": forest.depths,
@@ -166,7 +166,7 @@ class TimeModel:
         check_forest(words, values, nodes, leaves, FEATURES, settings.n_estimators, outputs)
         if groups.min() < 0 or groups.max() >= outputs:
             raise ValueError("a device has an output that the trees do not have")
-        # Not those of the file: a walk of too few steps would end beside the leaves.
+        # Not those of the file: too few steps would end beside the leaves.
         depths = tree_depths(words, nodes)
         if depths.max() > settings.max_depth:
             raise ValueError(f"a tree has {depths.max()} splits on a path, not {settings.max_depth} at most")
@@ -179,7 +179,7 @@ class TimeModel:
             own = words[first[tree] : first[tree + 1]], values[leaf[tree] : leaf[tree + 1]]
             forest.put_tree(tree, *own, int(depths[tree]))
         forest.grown = int(header["grown"])
-        model._table[:, USUAL] = arrays["usual"]
+        model._table[:, TYPICAL] = arrays["usual"]
         model.describe()
         return model
 
@@ -205,7 +205,7 @@ def _alike(y: FloatArray) -> IntArray:
     return groups
 
 
-def _usual(y: FloatArray) -> FloatArray:
+def _typical(y: FloatArray) -> FloatArray:
     """What the fastest device takes on average, each device's part of it: the yardstick of time and energy."""
     complete = np.where(np.isnan(y), np.inf, y)
     seconds, fastest = np.exp(complete.min(axis=1)), complete.argmin(axis=1)

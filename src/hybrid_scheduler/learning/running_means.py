@@ -1,12 +1,11 @@
-"""What is usual here: the scales by which the agent sees tasks, times and costs."""
+"""Running means of what tasks cost, and the scales by which an agent sees tasks and times."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.learning.memory import MEAN, SECOND, TASK_FEATURES
 from hybrid_scheduler.model.task import FloatArray
 
 OUTCOMES = 64
@@ -15,7 +14,21 @@ MEAN_OVER = 20_000
 """Mean response and energy are plain means over so many outcomes, then running ones of that length."""
 
 
-class Usual:
+class Scales(NamedTuple):
+    """What seconds and features are measured by.
+
+    Attributes:
+        second: A typical number of seconds.
+        mean: Of each feature.
+        deviation: Of each feature.
+    """
+
+    second: float
+    mean: FloatArray
+    deviation: FloatArray
+
+
+class RunningMeans:
     """Mean costs, kept up to date, and the scales of features and times, taken once from the first outcomes."""
 
     def __init__(self) -> None:
@@ -35,19 +48,16 @@ class Usual:
         self.response += (response - self.response) / self.count
         self.energy += (energy - self.energy) / self.count
 
-    def get_to_know(self, raw: FloatArray, wholes: list[float], memory: FloatArray) -> bool:
-        """Take in one of the first outcomes; returns whether that was the last one needed."""
+    def take_scales(self, raw: FloatArray, wholes: list[float]) -> Scales:
+        """Take in one of the first outcomes; returns the scales so far, which stand when they are `known`."""
         self._raw.append(raw.copy())
         self._log_seconds += [float(np.log(whole)) for whole in wholes]
-        memory[SECOND] = float(np.exp(np.mean(self._log_seconds)))
-        if len(self._raw) < OUTCOMES:
-            return False
         seen = np.array(self._raw)
-        memory[MEAN : MEAN + TASK_FEATURES] = seen.mean(axis=0)
-        memory[MEAN + TASK_FEATURES : MEAN + 2 * TASK_FEATURES] = np.maximum(seen.std(axis=0), 1e-3)
-        self.known = True
-        self._raw, self._log_seconds = [], []
-        return True
+        second = float(np.exp(np.mean(self._log_seconds)))
+        self.known = len(self._raw) >= OUTCOMES
+        if self.known:
+            self._raw, self._log_seconds = [], []
+        return Scales(second, seen.mean(axis=0), np.maximum(seen.std(axis=0), 1e-3))
 
     def state(self) -> dict[str, Any]:
         """What is needed to go on."""

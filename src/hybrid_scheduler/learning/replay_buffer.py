@@ -1,4 +1,4 @@
-"""Replay: past transitions in one plain array, drawn at random to learn from (Lin, Machine Learning 8, 1992)."""
+"""The replay buffer: past rows in one plain array, drawn at random to learn from (Lin, Machine Learning 8, 1992)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 FloatColumn = NDArray[np.float32]
 
 
-class Replay:
+class ReplayBuffer:
     """A ring of rows with named columns; the oldest rows make room.
 
     Args:

@@ -1,0 +1,1 @@
+"""The deep Q-network: `policy` acts, `network` learns, `agent` decides, explores and remembers."""
