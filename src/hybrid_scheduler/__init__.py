@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Any
 from hybrid_scheduler.compile_cache import choose_folder
 
 if TYPE_CHECKING:
+    from hybrid_scheduler.api.compare import compare
+    from hybrid_scheduler.api.schedulers import load_scheduler, make_env
     from hybrid_scheduler.classic import OnlineScheduler, VirtualMultiGPU
+    from hybrid_scheduler.engine.race import Race
     from hybrid_scheduler.hardware.profiler import HardwareProfiler
     from hybrid_scheduler.learning.predictors import RandomForestPredictor, XGBoostPredictor
+    from hybrid_scheduler.model.decision import Decision
     from hybrid_scheduler.model.task import Task
+    from hybrid_scheduler.model.view import ClusterView
+    from hybrid_scheduler.physics.world import World
+    from hybrid_scheduler.scenario import Scenario
+    from hybrid_scheduler.schedulers.base import Scheduler
     from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
     from hybrid_scheduler.training.offline import OfflineTrainer
     from hybrid_scheduler.workloads.generator import WorkloadGenerator
@@ -22,30 +30,48 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ClusterView",
     "DQNScheduler",
+    "Decision",
     "HardwareProfiler",
     "OfflineTrainer",
     "OnlineScheduler",
+    "Race",
     "RandomForestPredictor",
+    "Scenario",
+    "Scheduler",
     "Task",
     "VirtualMultiGPU",
     "WorkloadGenerator",
+    "World",
     "XGBoostPredictor",
     "__version__",
+    "compare",
+    "load_scheduler",
+    "make_env",
 ]
 
 choose_folder()
 
 _HOMES = {
+    "ClusterView": "hybrid_scheduler.model.view",
     "DQNScheduler": "hybrid_scheduler.schedulers.rl_agent",
+    "Decision": "hybrid_scheduler.model.decision",
     "HardwareProfiler": "hybrid_scheduler.hardware.profiler",
     "OfflineTrainer": "hybrid_scheduler.training.offline",
     "OnlineScheduler": "hybrid_scheduler.classic",
+    "Race": "hybrid_scheduler.engine.race",
     "RandomForestPredictor": "hybrid_scheduler.learning.predictors",
+    "Scenario": "hybrid_scheduler.scenario",
+    "Scheduler": "hybrid_scheduler.schedulers.base",
     "Task": "hybrid_scheduler.model.task",
     "VirtualMultiGPU": "hybrid_scheduler.classic",
     "WorkloadGenerator": "hybrid_scheduler.workloads.generator",
+    "World": "hybrid_scheduler.physics.world",
     "XGBoostPredictor": "hybrid_scheduler.learning.predictors",
+    "compare": "hybrid_scheduler.api.compare",
+    "load_scheduler": "hybrid_scheduler.api.schedulers",
+    "make_env": "hybrid_scheduler.api.schedulers",
 }
 
 

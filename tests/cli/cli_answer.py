@@ -19,7 +19,8 @@ class Answer:
     @property
     def document(self) -> dict[str, Any]:
         """Standard output as the one JSON document it must be."""
-        return json.loads(self.out, parse_constant=_refuse)
+        document: dict[str, Any] = json.loads(self.out, parse_constant=_refuse)
+        return document
 
 
 def _refuse(constant: str) -> None:

@@ -42,7 +42,7 @@ def test_the_document(hms: Hms) -> None:
     assert without_clock(other)["schedulers"] != without_clock(document)["schedulers"]
 
 
-def test_the_six_race_by_default(hms: Hms) -> None:
+def test_the_default_schedulers_race(hms: Hms) -> None:
     """The learners start from the packaged models and go on learning."""
     answer = hms("compare", "--tasks", 300, "--load", 0.3, "--json", "-", default_race=True)
     assert answer.err == ""
@@ -64,7 +64,9 @@ def test_learners_start_as_asked(hms: Hms, start: list[object]) -> None:
 
 
 def test_models_are_loaded_and_wrong_ones_refused(hms: Hms) -> None:
-    trained = hms("train", "--what", "hybrid_ml,rl_agent", "--tasks", 400, "--out", "models", "--json", "-").document
+    trained = hms(
+        "train", "--schedulers", "hybrid_ml,rl_agent", "--tasks", 400, "--out", "models", "--json", "-"
+    ).document
     assert set(trained["models"]) == {"hybrid_ml", "rl_agent"}
     race = ("compare", "--schedulers", "hybrid_ml,rl_agent", "--tasks", 100)
     both = ("--model", "models/rl_agent.pth", "--model", "models/hybrid_ml.npz")
@@ -179,7 +181,7 @@ def test_parameters_of_a_scheduler(hms: Hms, tmp_path: Path) -> None:
         text = "" if seed is None else f"schedulers: {{random: {{seed: {seed}}}}}"
         (tmp_path / "config.yaml").write_text(text)
         document = hms("compare", "--schedulers", "random", "--tasks", 40, "--seed", 3, "--json", "-").document
-        return document["schedulers"]["random"]["total_time"]
+        return float(document["schedulers"]["random"]["total_time"])
 
     assert total(3) == total(None)
     assert total(4) != total(None)

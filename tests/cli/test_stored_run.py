@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,19 @@ def test_a_kept_comparison_has_a_report(hms: Hms) -> None:
     assert "95 %" not in page
     assert {"dependency_graph.png", "latency_cdf.png", "workload.png"} <= {path.name for path in Path(folder).iterdir()}
     assert hms("report", folder, "--out", "again").code == 0
+
+
+def test_rows_of_an_older_version_say_less(hms: Hms) -> None:
+    assert hms(*RACE, "--store").code == 0
+    with closing(sqlite3.connect("data/hybrid_scheduler.db")) as connection:
+        kept = "SELECT count(*), count(ready_time), count(queue_seconds) FROM scheduler_results"
+        assert connection.execute(kept).fetchone() == (270, 270, 270)
+        connection.execute("UPDATE tasks SET duration_estimate = NULL, kind = NULL")
+        connection.execute("UPDATE scheduler_results SET ready_time = NULL, queue_seconds = NULL")
+        connection.commit()
+    assert hms("report", 1, "--out", "old").code == 0
+    assert "overloaded" not in document("old")["schedulers"]["mct"]
+    assert "Whether anybody was overloaded is not known" in Path("old", "report.html").read_text()
 
 
 def test_of_a_long_race_the_end(hms: Hms, monkeypatch: pytest.MonkeyPatch) -> None:

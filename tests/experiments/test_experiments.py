@@ -17,6 +17,7 @@ from hybrid_scheduler.experiments.mixed import Mixed
 from hybrid_scheduler.experiments.racing import EVERYBODY
 from hybrid_scheduler.experiments.runner import run_experiment
 from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
 
 CONSTANT = {"cpu_only": 0.0, "gpu_only": 1.0}
@@ -86,7 +87,7 @@ def test_load(tmp_path: Path) -> None:
 def test_a_scheduler_that_never_keeps_up_is_overloaded_whatever_the_warmup() -> None:
     experiment = Load(tasks=3000)
     contestants = {name: experiment.create(name, 1) for name in ("cpu_only", "oracle")}
-    record = experiment.race(Unit(1, 0.4), contestants, experiment.stream(1, 0.4), warmup=1000)
+    record = experiment.race(Unit(1, 0.4), contestants, experiment.scenario(1, 0.4, warmup=1000))
     assert {name: record.figures[name]["overloaded"] for name in contestants} == {"cpu_only": 1.0, "oracle": 0.0}
 
 
@@ -162,7 +163,7 @@ def test_the_variants_lack_what_they_should() -> None:
 
 
 def test_another_node_trains_what_the_package_lacks() -> None:
-    heavy = Heavy(tasks=40, train_tasks=60, cluster=ClusterSpec.default(2))
+    heavy = Heavy(tasks=40, train_tasks=60, world=World(ClusterSpec.default(2)))
     assert "trained on 60 tasks" in str(heavy.facts()["start"])
     assert "models in the package" in str(Heavy().facts()["start"])
     record = heavy.run(Unit(1))

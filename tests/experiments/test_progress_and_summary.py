@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from small_experiment import Small, Varied
 
-from hybrid_scheduler.experiments import progress_file
 from hybrid_scheduler.experiments.progress_file import Progress, ProgressFile, read_progress
 from hybrid_scheduler.experiments.runner import run_experiment
 
@@ -40,8 +40,8 @@ def test_the_summary_of_several_points(tmp_path: Path) -> None:
 
 def test_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, now = tmp_path / "progress.json", [100.0]
-    monkeypatch.setattr(progress_file.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(progress_file.time, "time", lambda: now[0])
+    clock = SimpleNamespace(monotonic=lambda: now[0], time=lambda: now[0])
+    monkeypatch.setattr("hybrid_scheduler.experiments.progress_file.time", clock)
     assert read_progress(path) == Progress()
     file = ProgressFile(path, 7)
     assert read_progress(path) == Progress(run_id=7)

@@ -42,7 +42,7 @@ def test_a_point_for_every_value_of_the_parameter(tmp_path: Path) -> None:
 
 
 def test_going_on(tmp_path: Path) -> None:
-    experiment, said = Varied(diary=tmp_path), []
+    experiment, said = Varied(diary=tmp_path), list[str]()
     (tmp_path / "stop").touch()
     with pytest.raises(InvalidInputError, match="interrupted"):
         run_experiment(experiment, [1, 2], folder=tmp_path)

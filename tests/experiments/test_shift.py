@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hybrid_scheduler.experiments.result import PointResult
@@ -9,13 +11,16 @@ from hybrid_scheduler.experiments.runner import run_experiment
 from hybrid_scheduler.experiments.shift import REFERENCE, Shift
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 
 TASKS = 150
 
 
 @pytest.fixture(scope="module")
 def short() -> PointResult:
-    return run_experiment(Shift(tasks=TASKS, train_tasks=200, physics=Physics(split="serial")), [1, 2]).points[0]
+    return run_experiment(
+        Shift(tasks=TASKS, train_tasks=200, world=World(physics=Physics(split="serial"))), [1, 2]
+    ).points[0]
 
 
 def test_the_published_workload_and_physics(short: PointResult) -> None:
@@ -57,13 +62,14 @@ def test_shares_of_the_devices(short: PointResult) -> None:
 
 
 def test_the_same_seed_gives_the_same_rows_on_any_node() -> None:
-    experiment = Shift(tasks=30, train_tasks=80, cluster=ClusterSpec.default(2), physics=Physics(noise=0.2))
+    experiment = Shift(tasks=30, train_tasks=80, world=World(ClusterSpec.default(2), Physics(noise=0.2)))
     first, second = (list(run_experiment(experiment, [5]).rows()) for _ in range(2))
     assert first == second
     assert list(run_experiment(experiment, [6]).rows()) != first
 
 
 def test_learners_care_for_time_unless_told_otherwise() -> None:
-    assert Shift().configuration()["parameters"]["rl_agent"] == {"energy_weight": 0.0}
+    parameters: Any = Shift().configuration()["parameters"]
+    assert parameters["rl_agent"] == {"energy_weight": 0.0}
     told = Shift(parameters={"rl_agent": {"energy_weight": 1.0, "hidden": 8}}).create("rl_agent", 3)
     assert (told.parameters()["energy_weight"], told.parameters()["hidden"], told.parameters()["seed"]) == (1.0, 8, 3)

@@ -14,6 +14,8 @@ from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.cost import FormulaCost, Speedup, TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device, Disturbance
+from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.workloads import capacity as room
 from hybrid_scheduler.workloads.capacity import capacity, capacity_of_tasks, describe
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
@@ -34,7 +36,7 @@ def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("speedup", get_args(Speedup))
 def test_default_nodes_are_looked_up_and_more_gpus_do_more(preset: str, speedup: Speedup) -> None:
-    rates = [capacity(preset, ClusterSpec.default(gpus), FormulaCost(speedup)) for gpus in range(9)]
+    rates = [capacity(preset, World(ClusterSpec.default(gpus), Physics(FormulaCost(speedup)))) for gpus in range(9)]
     assert rates[0] > 0
     assert all(more > less for less, more in pairwise(rates))
 
@@ -43,9 +45,10 @@ def test_default_nodes_are_looked_up_and_more_gpus_do_more(preset: str, speedup:
 def test_the_file_agrees_with_the_sample(preset: str, speedup: Speedup, gpus: int) -> None:
     """If this fails after a change of presets, generator or formula: python -m hybrid_scheduler.workloads.capacity."""
     tasks = WorkloadGenerator(0).generate(preset, 1_000_000)
-    cluster, cost = ClusterSpec.default(gpus), FormulaCost(speedup)
-    assert capacity(preset, cluster, cost) == pytest.approx(capacity_of_tasks(tasks, cluster, cost), rel=2e-5)
-    alone = capacity(preset, ClusterSpec.default(0), cost)
+    physics = Physics(FormulaCost(speedup))
+    world = World(ClusterSpec.default(gpus), physics)
+    assert capacity(preset, world) == pytest.approx(capacity_of_tasks(tasks, world), rel=2e-5)
+    alone = capacity(preset, World(ClusterSpec.default(0), physics))
     assert alone == pytest.approx(1.0 / tasks.duration_estimate.mean(), rel=1e-9)
 
 
@@ -58,8 +61,7 @@ def test_names_order_memory_power_price_and_place_do_not_matter() -> None:
         ),
         (Disturbance(5.0, "quick", 0.0),),
     )
-    cost = FormulaCost()
-    assert capacity("uniform", other, cost) == capacity("uniform", ClusterSpec.default(1), cost)
+    assert capacity("uniform", World(other)) == capacity("uniform", World(ClusterSpec.default(1)))
 
 
 @pytest.mark.parametrize("change", [{"speed": 1.5}, {"bandwidth": 8000.0}, {"latency": 0.1}])
@@ -68,7 +70,7 @@ def test_speed_link_and_latency_matter(change: dict[str, float]) -> None:
     node = ClusterSpec.default(1)
     other = ClusterSpec((node.devices[0], replace(node.devices[1], **change)))  # type: ignore[arg-type]
     assert describe(node, "linear") != describe(other, "linear")
-    gain = capacity_of_tasks(tasks, other, FormulaCost()) / capacity_of_tasks(tasks, node, FormulaCost())
+    gain = capacity_of_tasks(tasks, World(other)) / capacity_of_tasks(tasks, World(node))
     assert (gain > 1.0) == ("speed" in change)
     assert not math.isclose(gain, 1.0, rel_tol=1e-3)
 
@@ -83,30 +85,30 @@ def test_another_node_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_sample", small)
     monkeypatch.setattr(room, "_computed", {})
     node = ClusterSpec((Device("cpu_0", "cpu", speed=2.0), Device("gpu_0", "gpu", speed=2.0, bandwidth=32_000.0)))
-    rate = capacity("mixed", node, FormulaCost())
-    assert rate == capacity("mixed", node, FormulaCost())
+    rate = capacity("mixed", World(node))
+    assert rate == capacity("mixed", World(node))
     assert asked == ["mixed"]
     # Everything twice as fast.
-    assert rate == pytest.approx(2.0 * capacity_of_tasks(small("mixed"), ClusterSpec.default(1), FormulaCost()))
+    assert rate == pytest.approx(2.0 * capacity_of_tasks(small("mixed"), World(ClusterSpec.default(1))))
 
 
 def test_a_table_of_times_by_hand() -> None:
     """Two tasks, each good on one device: a second each, both busy all the time."""
     tasks = TaskBatch.from_columns(np.ones(2), np.ones(2), np.ones(2))
     table = TableCost(np.array([[1.0, 9.0], [9.0, 1.0]]), (0, 1), ("cpu_0", "gpu_0"))
-    assert capacity_of_tasks(tasks, ClusterSpec.default(1), table) == pytest.approx(2.0, rel=2e-5)
+    assert capacity_of_tasks(tasks, World(ClusterSpec.default(1), Physics(table))) == pytest.approx(2.0, rel=2e-5)
 
 
 def test_many_equal_devices_are_one_fast_one() -> None:
     tasks = WorkloadGenerator(2).generate("uniform", 500)
-    many = capacity_of_tasks(tasks, ClusterSpec.default(1000), FormulaCost())
+    many = capacity_of_tasks(tasks, World(ClusterSpec.default(1000)))
     fast = ClusterSpec((Device("cpu_0", "cpu"), Device("gpu_0", "gpu", speed=1000.0, bandwidth=16e6)))
-    assert many == pytest.approx(capacity_of_tasks(tasks, fast, FormulaCost()), rel=2e-5)
+    assert many == pytest.approx(capacity_of_tasks(tasks, World(fast)), rel=2e-5)
 
 
 def test_bad_questions_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="mixed"):
-        capacity("mixd", ClusterSpec.default(1), FormulaCost())
+        capacity("mixd", World(ClusterSpec.default(1)))
     empty = TaskBatch.from_columns(np.zeros(0), np.zeros(0), np.zeros(0))
     with pytest.raises(InvalidInputError, match="no tasks"):
-        capacity_of_tasks(empty, ClusterSpec.default(1), FormulaCost())
+        capacity_of_tasks(empty, World(ClusterSpec.default(1)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,10 +13,12 @@ from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.workloads import read_table
 
+Write = Callable[[str], Path]
+
 
 @pytest.fixture
-def write(tmp_path):
-    def put(content):
+def write(tmp_path: Path) -> Write:
+    def put(content: str) -> Path:
         path = tmp_path / "table.csv"
         path.write_text(content)
         return path
@@ -21,7 +26,7 @@ def write(tmp_path):
     return put
 
 
-def test_bare_times_are_enough(write):
+def test_bare_times_are_enough(write: Write) -> None:
     table = read_table(write("gpu_0,cpu_0\n1.5,4\n2.5,3\n"))
     assert table.device_names == ("gpu_0", "cpu_0")
     np.testing.assert_array_equal(table.seconds, [[1.5, 4.0], [2.5, 3.0]])
@@ -38,7 +43,7 @@ def test_bare_times_are_enough(write):
     )
 
 
-def test_task_columns_are_used_and_rows_follow_the_batch(write):
+def test_task_columns_are_used_and_rows_follow_the_batch(write: Write) -> None:
     content = (
         "task_id,cpu_0,arrival_time,task_size,gpu_0,kind,dependencies,memory_required,compute_intensity\n"
         "5,10,2,100,1,sort,[8],7,0.1\n8,20,1,200,2,fft,[],8,0.2\n6,30,2,300,3,fft,,9,0.3\n"
@@ -50,7 +55,7 @@ def test_task_columns_are_used_and_rows_follow_the_batch(write):
     assert table.tasks[1] == Task(5, 100.0, 0.1, 7.0, 2.0, 10.0, (8,), "sort")
 
 
-def test_the_estimate_is_the_first_cpu_or_else_the_first_device(write):
+def test_the_estimate_is_the_first_cpu_or_else_the_first_device(write: Write) -> None:
     assert read_table(write("fast,slow\n1,2\n")).tasks.duration_estimate.tolist() == [1.0]
     assert read_table(write("gpu_0,cpu_b,cpu_a\n1,2,3\n")).tasks.duration_estimate.tolist() == [2.0]
     given = read_table(write("cpu_0,duration_estimate\n1,9\n"))
@@ -58,7 +63,7 @@ def test_the_estimate_is_the_first_cpu_or_else_the_first_device(write):
     assert given.device_names == ("cpu_0",)
 
 
-def test_the_table_cost_takes_it(write):
+def test_the_table_cost_takes_it(write: Write) -> None:
     table = read_table(write("arrival_time,gpu_0,cpu_0\n3,1,2\n0,5,6\n"))
     cost = TableCost(table.seconds, tuple(table.tasks.task_id.tolist()), table.device_names)
     times = cost.times(table.tasks, ClusterSpec.default(num_gpus=1))
@@ -79,7 +84,7 @@ def test_the_table_cost_takes_it(write):
         ("cpu_0\n", "there is a header but no task"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(write, content, message):
+def test_what_is_wrong_is_said_with_its_place(write: Write, content: str, message: str) -> None:
     assert len(read_table(write("cpu_0,gpu_0\n1,2\n")).tasks) == 1
     with pytest.raises(InvalidInputError, match=message):
         read_table(write(content))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import math
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pytest
@@ -22,9 +24,13 @@ task_id,size,compute_intensity,memory_required,arrival_time,duration_estimate,de
 """
 
 
+class Write(Protocol):
+    def __call__(self, content: str | bytes, name: str = "trace.csv") -> Path: ...
+
+
 @pytest.fixture
-def write(tmp_path):
-    def put(content, name="trace.csv"):
+def write(tmp_path: Path) -> Write:
+    def put(content: str | bytes, name: str = "trace.csv") -> Path:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
@@ -32,7 +38,7 @@ def write(tmp_path):
     return put
 
 
-def test_every_column_is_read(write):
+def test_every_column_is_read(write: Write) -> None:
     trace = read_csv(write(FULL))
     assert trace.derived == ()
     assert list(trace.tasks) == [
@@ -42,7 +48,7 @@ def test_every_column_is_read(write):
     ]
 
 
-def test_absent_columns_are_derived_and_named(write):
+def test_absent_columns_are_derived_and_named(write: Write) -> None:
     trace = read_csv(write("note,memory_required,task_size,compute_intensity\nhello,10,1000,0.5\nyou,20,4000,0.3\n"))
     assert trace.derived == ("task_id", "arrival_time", "duration_estimate", "dependencies", "kind")
     first, second = trace.tasks
@@ -67,11 +73,11 @@ MINIMAL = "size,compute_intensity,memory_required\n1000,0.5,10\n2000,0.5,20\n"
     ],
     ids=["blank end", "no last newline", "BOM", "CRLF", "spaces", "unnamed extras", "quoted newline"],
 )
-def test_harmless_variations_are_read_alike(write, content):
+def test_harmless_variations_are_read_alike(write: Write, content: str) -> None:
     assert list(read_csv(write(content)).tasks) == list(read_csv(write(MINIMAL, "plain.csv")).tasks)
 
 
-def test_gzip_is_read_and_written(write, tmp_path):
+def test_gzip_is_read_and_written(write: Write, tmp_path: Path) -> None:
     plain = read_csv(write(FULL)).tasks
     assert list(read_csv(write(gzip.compress(FULL.encode()), "packed.csv.gz")).tasks) == list(plain)
     write_csv(tmp_path / "out.csv.gz", plain)
@@ -83,7 +89,7 @@ figures = {name: st.floats(legal.low, legal.high) for name, legal in TASK_RANGES
 
 
 @st.composite
-def batches(draw):
+def batches(draw: st.DrawFn) -> TaskBatch:
     ids = draw(st.lists(st.integers(0, 2**53), min_size=1, max_size=12, unique=True))
     tasks = []
     for i, task_id in enumerate(ids):
@@ -102,7 +108,9 @@ def batches(draw):
 
 @given(batches(), st.sampled_from(["t.csv", "t.csv.gz"]))
 @settings(max_examples=80, deadline=None)
-def test_writing_and_reading_changes_no_bit(tmp_path_factory, tasks, name):
+def test_writing_and_reading_changes_no_bit(
+    tmp_path_factory: pytest.TempPathFactory, tasks: TaskBatch, name: str
+) -> None:
     path = tmp_path_factory.mktemp("round") / name
     write_csv(path, tasks)
     trace = read_csv(path)
@@ -111,7 +119,7 @@ def test_writing_and_reading_changes_no_bit(tmp_path_factory, tasks, name):
     assert list(map(repr, trace.tasks)) == list(map(repr, tasks))
 
 
-def test_many_rows_are_read_alike(tmp_path):
+def test_many_rows_are_read_alike(tmp_path: Path) -> None:
     """More rows than are converted at a time."""
     tasks = WorkloadGenerator(1).generate("mixed", 5000, dependency_prob=0.2)
     write_csv(tmp_path / "many.csv", tasks)
@@ -122,7 +130,7 @@ HEADER = "task_id,size,compute_intensity,memory_required,dependencies,kind,arriv
 ROW = "0,1000,0.5,10,[],sort,0,1\n"
 
 
-def changed(**cells):
+def changed(**cells: str) -> str:
     names = HEADER.strip().split(",")
     row = dict(zip(names, ["1", "1000", "0.5", "10", "[]", "sort", "0", "1"], strict=True)) | cells
     return HEADER + ROW + ",".join(row[name] for name in names) + "\n"
@@ -140,8 +148,8 @@ BAD = {
     "semicolons": (MINIMAL.replace(",", ";"), "are the cells separated by commas?"),
     "column twice": ("size,size,compute_intensity,memory_required\n1,1,1,1\n", "line 1: column 'size' occurs twice"),
     "two sizes": (
-        "size,task_size,compute_intensity,memory_required\n1,1,1,1\n",
-        "'size' and 'task_size' mean the same",
+        "size,task_size,compute_intensity,memory_required\n1,1,1,1\n2,3,1,1\n",
+        "line 3, column task_size: 3 is not the size 2; the columns mean the same",
     ),
     "too few cells": (MINIMAL + "1,0.5\n", "line 4: the row has 2 cells, but the header names 3 columns"),
     "too many cells": (MINIMAL + "1,0.5,3,4\n", "line 4: the row has 4 cells"),
@@ -177,7 +185,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("content", "message"), BAD.values(), ids=BAD)
-def test_what_is_wrong_is_said_in_one_line_with_its_place(write, content, message):
+def test_what_is_wrong_is_said_in_one_line_with_its_place(write: Write, content: str, message: str) -> None:
     assert len(read_csv(write(changed())).tasks) == 2
     path = write(content, "bad.csv")
     with pytest.raises(InvalidInputError, match=message) as caught:
@@ -188,20 +196,20 @@ def test_what_is_wrong_is_said_in_one_line_with_its_place(write, content, messag
 
 
 @pytest.mark.parametrize("size", ["1e-30", "1e9"])
-def test_a_size_without_a_sensible_duration_is_refused(write, size):
+def test_a_size_without_a_sensible_duration_is_refused(write: Write, size: str) -> None:
     message = f"line 3, column size: '{size}' must be a number from 0.002 to .*up to 1e.12 with a duration_estimate"
     with pytest.raises(InvalidInputError, match=message):
         read_csv(write(f"size,compute_intensity,memory_required\n5,0.5,1\n{size},0.5,1\n"))
 
 
-def test_with_a_duration_sizes_may_be_anything_that_was_measured(write):
+def test_with_a_duration_sizes_may_be_anything_that_was_measured(write: Write) -> None:
     explicit = "size,compute_intensity,memory_required,duration_estimate\n{},0.5,1,2\n"
     assert read_csv(write(explicit.format("1e12"))).tasks.duration_estimate[0] == 2.0
     with pytest.raises(InvalidInputError, match=r"'1e13' must be a number from 1e-06 to 1e\+12$"):
         read_csv(write(explicit.format("1e13")))
 
 
-def test_a_cycle_is_named_with_the_line_of_its_first_task(write):
+def test_a_cycle_is_named_with_the_line_of_its_first_task(write: Write) -> None:
     rows = '0,1,1,1,[],a,0,1\n1,1,1,1,"[0, 3]",a,0,1\n2,1,1,1,[1],a,0,1\n3,1,1,1,[2],a,0,1\n'
     assert len(read_csv(write(HEADER + rows.replace("[0, 3]", "[0, 0]"))).tasks) == 4
     with pytest.raises(InvalidInputError, match="line 3, column dependencies: the tasks ") as caught:
@@ -209,32 +217,32 @@ def test_a_cycle_is_named_with_the_line_of_its_first_task(write):
     assert any(loop in str(caught.value) for loop in ("1 -> 3 -> 2 -> 1", "3 -> 2 -> 1 -> 3", "2 -> 1 -> 3 -> 2"))
 
 
-def test_the_first_of_several_faults_is_named_wherever_the_chunks_end(write):
+def test_the_first_of_several_faults_is_named_wherever_the_chunks_end(write: Write) -> None:
     good = "5,0.5,1\n" * 3000
     content = "size,compute_intensity,memory_required\n" + good + "5,0.5,x\n5,7,1\n0,0.5,1\n"
     with pytest.raises(InvalidInputError, match="line 3002, column memory_required: 'x'"):
         read_csv(write(content))
 
 
-def test_lines_count_those_inside_quotes(write):
+def test_lines_count_those_inside_quotes(write: Write) -> None:
     content = 'note,size,compute_intensity,memory_required\n"two\nlines",5,0.5,1\n"two\nlines",-5,0.5,1\n'
     with pytest.raises(InvalidInputError, match="line 4, column size: '-5'"):
         read_csv(write(content))
 
 
-def test_ids_are_read_as_integers_are_and_only_the_bad_one_is_named(write):
+def test_ids_are_read_as_integers_are_and_only_the_bad_one_is_named(write: Write) -> None:
     head = "task_id,size,compute_intensity,memory_required\n"
     assert read_csv(write(head + "+5,1,1,1\n 007,1,1,1\n")).tasks.task_id.tolist() == [5, 7]
     with pytest.raises(InvalidInputError, match="line 4, column task_id: '-7'"):
         read_csv(write(head + "+5,1,1,1\n 007,1,1,1\n-7,1,1,1\n"))
 
 
-def test_the_alias_is_called_as_in_the_file(write):
+def test_the_alias_is_called_as_in_the_file(write: Write) -> None:
     with pytest.raises(InvalidInputError, match="line 2, column task_size: 'x'"):
         read_csv(write("task_size,compute_intensity,memory_required\nx,0.5,1\n"))
 
 
-def test_files_that_cannot_be_opened(tmp_path, write):
+def test_files_that_cannot_be_opened(tmp_path: Path, write: Write) -> None:
     with pytest.raises(InvalidInputError, match="there is no such file"):
         read_csv(tmp_path / "absent.csv")
     with pytest.raises(InvalidInputError, match="this is a directory"):
@@ -245,7 +253,7 @@ def test_files_that_cannot_be_opened(tmp_path, write):
         read_csv(write(gzip.compress(MINIMAL.encode())[:-12], "cut.csv.gz"))
 
 
-def test_files_that_cannot_be_written(tmp_path, write):
+def test_files_that_cannot_be_written(tmp_path: Path, write: Write) -> None:
     tasks = read_csv(write(MINIMAL)).tasks
     with pytest.raises(InvalidInputError, match="cannot be written"):
         write_csv(tmp_path, tasks)
@@ -253,7 +261,7 @@ def test_files_that_cannot_be_written(tmp_path, write):
         write_csv(tmp_path / "trace.csv" / "below.csv", tasks)
 
 
-def test_numbers_are_read_as_python_reads_them(write):
+def test_numbers_are_read_as_python_reads_them(write: Write) -> None:
     tasks = read_csv(write("size,compute_intensity,memory_required\n1e3,.5,0.1\n+2.5,1,1E-3\n")).tasks
     assert tasks.size.tolist() == [1000.0, 2.5]
     assert tasks.memory_required.tolist() == [0.1, 0.001]

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.model import InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.workloads import PRESETS, WorkloadGenerator, drifting, find_preset
+from hybrid_scheduler.workloads.presets import Preset
 
 N = 200_000
 SPECIFIED = {
@@ -21,23 +23,23 @@ SPECIFIED = {
 }
 
 
-def columns(preset, n=N, seed=11):
+def columns(preset: str | Preset, n: int = N, seed: int = 11) -> tuple[FloatArray, FloatArray, FloatArray]:
     tasks = WorkloadGenerator(seed).generate(preset, n, 4.0)
     return tasks.size, tasks.compute_intensity, tasks.memory_required
 
 
-def near(value, expected, standard_error):
+def near(value: float, expected: float, standard_error: float) -> None:
     """Within 4.5 standard errors: about one false alarm in 150 000, and the seeds are fixed."""
     assert abs(value - expected) < 4.5 * standard_error, (value, expected)
 
 
-def test_the_presets_are_those_of_the_specification():
+def test_the_presets_are_those_of_the_specification() -> None:
     assert set(PRESETS) == set(SPECIFIED)
     assert all(preset.name == name and preset.summary for name, preset in PRESETS.items())
 
 
 @pytest.mark.parametrize("name", SPECIFIED)
-def test_values_fill_the_range_of_the_preset_and_stay_in_it(name):
+def test_values_fill_the_range_of_the_preset_and_stay_in_it(name: str) -> None:
     for values, (low, high) in zip(columns(name), SPECIFIED[name], strict=True):
         assert values.dtype == np.float64
         assert low <= values.min() <= low + 0.01 * (high - low)
@@ -45,7 +47,7 @@ def test_values_fill_the_range_of_the_preset_and_stay_in_it(name):
 
 
 @pytest.mark.parametrize("name", ["gpu_favourable", "cpu_favourable", "uniform"])
-def test_uniform_presets_are_uniform_real_and_independent(name):
+def test_uniform_presets_are_uniform_real_and_independent(name: str) -> None:
     drawn = columns(name)
     for values, (low, high) in zip(drawn, SPECIFIED[name], strict=True):
         unit = (values - low) / (high - low)
@@ -55,7 +57,7 @@ def test_uniform_presets_are_uniform_real_and_independent(name):
     assert np.abs(np.corrcoef(drawn) - np.eye(3)).max() < 4.5 / math.sqrt(N)
 
 
-def test_mixed_size_is_a_clipped_pareto():
+def test_mixed_size_is_a_clipped_pareto() -> None:
     size, _, _ = columns("mixed")
     # P(size > x) = (100 / x) ^ 1.5 below the clip, so the median is 100 * 2 ^ (2 / 3).
     for x in (100 * 2 ** (2 / 3), 300.0, 2000.0, 4999.0):
@@ -64,7 +66,7 @@ def test_mixed_size_is_a_clipped_pareto():
     assert (size == 5000).mean() == pytest.approx(50**-1.5, rel=0.15)
 
 
-def test_mixed_intensity_has_two_groups():
+def test_mixed_intensity_has_two_groups() -> None:
     _, intensity, _ = columns("mixed")
     low = intensity < 0.5
     # The groups are three standard deviations from 0.5 each: 0.135 % of either lies on the other side.
@@ -79,7 +81,7 @@ def test_mixed_intensity_has_two_groups():
     assert (intensity == 1.0).mean() == pytest.approx(0.7 * 0.5 * math.erfc(2 / math.sqrt(2)), rel=0.1)
 
 
-def test_mixed_memory_grows_with_size_with_noise():
+def test_mixed_memory_grows_with_size_with_noise() -> None:
     size, intensity, memory = columns("mixed")
     big = (size > 1500) & (size < 3000)  # between 150 and 300 MB: far from both clips
     noise = memory[big] - size[big] / 10
@@ -89,7 +91,7 @@ def test_mixed_memory_grows_with_size_with_noise():
 
 
 @pytest.mark.parametrize(("name", "squared_variation"), [("mixed", 1.0), ("uniform", 1.0), ("bursty", 31.6)])
-def test_gaps_have_the_mean_and_the_variation_of_their_process(name, squared_variation):
+def test_gaps_have_the_mean_and_the_variation_of_their_process(name: str, squared_variation: float) -> None:
     gaps = np.diff(WorkloadGenerator(3).generate(name, N, 8.0).arrival_time, prepend=0.0)
     assert (gaps >= 0).all()
     near(gaps.mean(), 1 / 8, math.sqrt(squared_variation / N) / 8)
@@ -98,14 +100,14 @@ def test_gaps_have_the_mean_and_the_variation_of_their_process(name, squared_var
         assert np.median(gaps) == pytest.approx(math.log(2) / 8, rel=0.02)
 
 
-def test_bursts_have_twenty_tasks_on_average_and_tenfold_rate_inside():
+def test_bursts_have_twenty_tasks_on_average_and_tenfold_rate_inside() -> None:
     gaps = np.diff(WorkloadGenerator(3).generate("bursty", N, 1.0).arrival_time)
     # Hardly any gap within a burst reaches 1 (e^-10), nearly every silence does (e^-1/18).
     assert (gaps > 1).mean() == pytest.approx(math.exp(-1 / 18) / 20, rel=0.05)
     assert np.median(gaps) == pytest.approx(0.1 * math.log(2), rel=0.1)
 
 
-def test_drift_moves_linearly_from_one_preset_to_the_other():
+def test_drift_moves_linearly_from_one_preset_to_the_other() -> None:
     size, intensity, memory = columns("drift")
     moved = size <= 100  # cpu_favourable ends where gpu_favourable has not begun
     assert ((memory[moved] >= 2000) & (intensity[moved] <= 0.1)).all()
@@ -116,7 +118,7 @@ def test_drift_moves_linearly_from_one_preset_to_the_other():
     assert moved[-1]
 
 
-def test_drift_ends_can_be_chosen_by_object_and_by_name():
+def test_drift_ends_can_be_chosen_by_object_and_by_name() -> None:
     other = WorkloadGenerator(2).generate(drifting("uniform", "cpu_favourable", tasks=10), 50, 1.0)
     assert (other.size[:1] >= 500).all()
     assert (other.size[9:] <= 100).all(), "past `tasks` it stays at the end"
@@ -131,14 +133,14 @@ def test_drift_ends_can_be_chosen_by_object_and_by_name():
         drifting("mixed", "uniform", tasks=0)
 
 
-def test_an_endless_drift_ends_after_a_thousand_tasks():
+def test_an_endless_drift_ends_after_a_thousand_tasks() -> None:
     stream = WorkloadGenerator(5).stream("drift", 1.0)
     sizes = np.array([next(stream).size for _ in range(3000)])
     assert (sizes[999:] <= 100).all()
     assert (sizes[:500] > 100).mean() == pytest.approx(0.75, abs=0.06)
 
 
-def test_an_unknown_preset_is_refused_with_the_nearest():
+def test_an_unknown_preset_is_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="unknown preset 'mixd': did you mean 'mixed'"):
         WorkloadGenerator(1).generate("mixd", 5, 1.0)
     assert find_preset("mixed") is PRESETS["mixed"]

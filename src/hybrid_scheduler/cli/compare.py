@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hybrid_scheduler.cli import options
-from hybrid_scheduler.schedulers.the_six import THE_SIX
+from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 
 if TYPE_CHECKING:
     from hybrid_scheduler.cli.kept_run import KeptRun
-    from hybrid_scheduler.config import Config
-    from hybrid_scheduler.schedulers.base import Scheduler
 
 Names = Annotated[
     str | None,
-    typer.Option(metavar="A,B,...", help=f"Who races; default {', '.join(THE_SIX)}.", show_default=False),
+    typer.Option(metavar="A,B,...", help=f"Who races; default {', '.join(DEFAULT_SCHEDULERS)}.", show_default=False),
 ]
 Trace = Annotated[Path | None, typer.Option(metavar="FILE", help="Tasks from a CSV file.", show_default=False)]
 Table = Annotated[
@@ -103,74 +101,53 @@ def compare(
     from hybrid_scheduler.cli.output import note_first_use
 
     note_first_use()
-    from hybrid_scheduler.cli.learners import Start, prepare
-    from hybrid_scheduler.cli.node import choose_cluster, choose_cost
+    from hybrid_scheduler.api.compare import contest_of
+    from hybrid_scheduler.api.table import show
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json
-    from hybrid_scheduler.cli.recorded import recorded_stream
-    from hybrid_scheduler.cli.results import show
-    from hybrid_scheduler.cli.stream import StreamOptions, synthetic_stream
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.engine.compare import Comparison
-    from hybrid_scheduler.workloads import read_csv, read_table
 
     check_writable(json)
-    settings = load_config(config)
-    run_seed = settings.simulation.seed if seed is None else seed
-    contestants, absent = _contestants(schedulers, settings, run_seed, energy_weight)
-    times = None if table is None else read_table(table)
-    node = choose_cluster(settings, gpus, cluster, times)
-    pricing = choose_cost(settings, speedup, times)
-    wanted = {"split": split, "cost": cost, "memory_policy": memory_policy, "noise": noise}
-    physics = settings.physics.model_copy(update={key: value for key, value in wanted.items() if value is not None})
-    asked = StreamOptions(preset, tasks, rate, load, dependency_prob, max_dependencies, isolated=isolated)
-    file, path = (times, table) if trace is None else (read_csv(trace), trace)
-    if file is not None and path is not None:
-        stream = recorded_stream(asked, file, path, run_seed, node, pricing)
-    else:
-        stream = synthetic_stream(asked, settings, run_seed, node, pricing)
-    world = physics.build(pricing)
-    comparison = Comparison(stream.tasks, contestants, node, world, run_seed, isolated, warmup, stream.source)
+    contest = contest_of(
+        schedulers,
+        tasks=tasks,
+        preset=preset,
+        trace=trace,
+        table=table,
+        rate=rate,
+        load=load,
+        warmup=warmup,
+        isolated=isolated,
+        dependency_prob=dependency_prob,
+        max_dependencies=max_dependencies,
+        gpus=gpus,
+        cluster=cluster,
+        speedup=speedup,
+        split=split,
+        cost=cost,
+        memory_policy=memory_policy,
+        noise=noise,
+        energy_weight=energy_weight,
+        train_tasks=train_tasks,
+        model=model,
+        seed=seed,
+        config=load_config(config),
+    )
     kept = _kept_run() if store else None
-    start = Start(tuple(model or ()), train_tasks, stream.more)
-    with progress_bar(list(contestants), len(stream.tasks)) as progress:
-        learning = prepare(contestants, start, node, world, seed=run_seed, isolated=isolated, progress=progress)
-        result = comparison.run(progress, None if kept is None else kept.take)
-    for remark in (*stream.notes, *absent, *learning):
+    with progress_bar(list(contest.schedulers), contest.scenario.count) as progress:
+        result = contest.run(progress, keep_outcomes=store)
+    for remark in result.notes:
         note(remark)
     if json is not None:
         write_json(json, result.to_json())
     if json != STANDARD_OUTPUT:
-        show(result)
+        show(result.race)
     if kept is not None:  # last: whatever becomes of the store, the result has been shown
-        note(f"kept as {kept.save(result)}")
+        for name in result:
+            kept.take(name, result.outcomes(name).batch)
+        note(f"kept as {kept.save(result.race)}")
 
 
 def _kept_run() -> KeptRun:
     from hybrid_scheduler.cli.kept_run import KeptRun  # the store's libraries are slow to load, and optional
 
     return KeptRun()
-
-
-def _contestants(
-    names: str | None, settings: Config, seed: int, energy_weight: float | None
-) -> tuple[dict[str, Scheduler], list[str]]:
-    """The schedulers by name, in the order given, and a remark on each of the six that is not to be had here."""
-    from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
-    from hybrid_scheduler.schedulers.registry import scheduler_names
-
-    known = scheduler_names()
-    chosen = [name for name in THE_SIX if name in known] if names is None else [n.strip() for n in names.split(",")]
-    if not any(chosen):
-        raise InvalidInputError(f"--schedulers names nobody; known: {', '.join(known) or 'none'}")
-    for name in chosen:
-        if chosen.count(name) > 1:
-            raise InvalidInputError(f"--schedulers names {name!r} twice; leave one out")
-    contestants, absent = {}, []
-    for name in chosen:
-        try:
-            contestants[name] = settings.scheduler(name, seed, energy_weight=energy_weight)
-        except MissingExtraError as error:
-            if names is not None:
-                raise
-            absent.append(f"{name} is left out: {error}")
-    return contestants, absent

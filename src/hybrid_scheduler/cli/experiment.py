@@ -207,12 +207,13 @@ def _configured(
     split: Literal["concurrent", "serial"] | None,
 ) -> Experiment:
     """The experiment as asked for: command line, environment, file, in this order."""
-    physics = settings.physics if split is None else settings.physics.model_copy(update={"split": split})
+    from hybrid_scheduler.scenario import ScenarioOptions
+
+    registered = {found.variants.get(name, (name, {}))[0] for name in found.schedulers}
     sizes = {"tasks": tasks, "train_tasks": train_tasks}
     return found(
-        cluster=settings.cluster_spec(),
-        physics=physics.build(),
-        parameters={name: dict(chosen) for name, chosen in settings.schedulers.items()},
+        world=ScenarioOptions(split=split).world(settings),
+        parameters={name: settings.parameters(name) for name in sorted(registered)},
         **{key: value for key, value in sizes.items() if value is not None},
     )
 
@@ -241,13 +242,16 @@ def _figures(point: PointResult) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    from hybrid_scheduler.experiments.figures import figure_info
+
     estimates, key = point.estimates, point.experiment.compared[0]
     shown = point.experiment.shown
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("scheduler", no_wrap=True)
-    for title in shown.values():
-        table.add_column(title, justify="right", no_wrap=True)
-    for name in sorted(point.experiment.schedulers, key=lambda name: estimates[name][key].mean):
+    for metric in shown:
+        table.add_column(figure_info(metric).head, justify="right", no_wrap=True)
+    most = bool(figure_info(key).bigger_is_better)
+    for name in sorted(point.experiment.schedulers, key=lambda name: estimates[name][key].mean, reverse=most):
         table.add_row(name, *(_in_words(estimates[name].get(metric), metric == key) for metric in shown))
     return table
 

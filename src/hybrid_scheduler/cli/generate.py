@@ -50,32 +50,33 @@ def generate(
 
     The node (--gpus, --cluster, --speedup) matters only for --load, which is a share of its capacity.
     """
-    from hybrid_scheduler.cli.node import choose_cluster, choose_cost
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, write_json
-    from hybrid_scheduler.cli.stream import StreamOptions, synthetic_stream
     from hybrid_scheduler.config import load_config
+    from hybrid_scheduler.scenario import ScenarioOptions
     from hybrid_scheduler.workloads import write_csv
+    from hybrid_scheduler.workloads.generator import statistics
 
     check_writable(json)
-    settings = load_config(config)
-    run_seed = settings.simulation.seed if seed is None else seed
-    asked = StreamOptions(
-        preset,
-        tasks,
+    asked = ScenarioOptions(
+        preset=preset,
+        tasks=tasks,
         rate=rate,
         load=load,
-        dependency_prob=dependency_prob,
-        max_dependencies=max_dependencies,
         size_range=size_range,
         intensity_range=intensity_range,
         memory_range=memory_range,
+        dependency_prob=dependency_prob,
+        max_dependencies=max_dependencies,
+        gpus=gpus,
+        cluster=cluster,
+        speedup=speedup,
+        seed=seed,
     )
-    node = choose_cluster(settings, gpus, cluster)
-    stream = synthetic_stream(asked, settings, run_seed, node, choose_cost(settings, speedup))
-    write_csv(out, stream.tasks)
-    figures = stream.statistics
+    scenario = asked.scenario(load_config(config))
+    write_csv(out, scenario.batch())
+    figures = statistics(scenario.batch())
     if json is not None:
-        write_json(json, {"seed": run_seed, "out": str(out), "workload": stream.source, "statistics": figures})
+        write_json(json, {"seed": scenario.seed, "out": str(out), "workload": scenario.facts(), "statistics": figures})
     if json != STANDARD_OUTPUT:
         typer.echo(f"wrote {out}")
         for name, value in figures.items():

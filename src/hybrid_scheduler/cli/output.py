@@ -79,8 +79,8 @@ def progress_bar(names: Sequence[str], tasks: int) -> Iterator[Callable[[str, in
         bar = progress.add_task("", total=tasks * len(names))
 
         def report(name: str, decisions: int) -> None:
-            # After failures of devices tasks are decided again; the bar counts each once.
-            done = names.index(name) * tasks + min(decisions, tasks)
+            # After failures of devices tasks are decided again; the bar counts each once. Training comes before.
+            done = names.index(name) * tasks + min(decisions, tasks) if name in names else 0
             progress.update(bar, description=name, completed=done)
 
         yield report

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybrid_scheduler.cli import options
-from hybrid_scheduler.schedulers.the_six import THE_SIX
+from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 
 if TYPE_CHECKING:
     from hybrid_scheduler.engine.compare import ComparisonResult
     from hybrid_scheduler.model.outcome import OutcomeBatch
-    from hybrid_scheduler.schedulers.base import Scheduler
     from hybrid_scheduler.training.artefacts import Artefacts
 
 TrainTasks = Annotated[
@@ -44,51 +43,50 @@ def pipeline(
     from hybrid_scheduler.cli.output import note_first_use
 
     note_first_use()
-    from hybrid_scheduler.cli.learners import TRAINING_SEED
-    from hybrid_scheduler.cli.node import choose_cluster, choose_cost
+    from hybrid_scheduler.api.table import show
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json
-    from hybrid_scheduler.cli.results import show
-    from hybrid_scheduler.cli.stream import StreamOptions, synthetic_stream
     from hybrid_scheduler.config import load_config
     from hybrid_scheduler.engine.compare import Comparison
     from hybrid_scheduler.hardware import HardwareProfiler
+    from hybrid_scheduler.scenario import ScenarioOptions
+    from hybrid_scheduler.schedulers.base import Learner
     from hybrid_scheduler.training.artefacts import Artefacts
-    from hybrid_scheduler.training.learners import train_models
+    from hybrid_scheduler.training.learners import PREDICTOR, train_models, trainable
     from hybrid_scheduler.workloads import write_csv
 
     check_writable(json)
     settings, files = load_config(config), Artefacts(out)
-    run_seed = settings.simulation.seed if seed is None else seed
-    node, cost = choose_cluster(settings, gpus, cluster), choose_cost(settings, speedup)
-    physics, asked = settings.physics.build(cost), StreamOptions(preset, tasks, rate, load)
-    stream = synthetic_stream(asked, settings, run_seed, node, cost)
+    asked = ScenarioOptions(
+        preset=preset, tasks=tasks, rate=rate, load=load, gpus=gpus, cluster=cluster, speedup=speedup, seed=seed
+    )
+    scenario = asked.scenario(settings)
+    stream, training = scenario.batch(), scenario.training(train_tasks)
     quiet = json == STANDARD_OUTPUT
 
     def say(message: str) -> None:
         typer.echo(message, err=quiet)
 
     say("1/5 profile: this machine's CPU and accelerator")
-    profiler = HardwareProfiler(seed=run_seed)
+    profiler = HardwareProfiler(seed=scenario.seed)
     found = profiler.profile_range((256, 512, 1024))
     profiler.save_profile(files.profile)
     for remark in filter(None, (found.note, found.warning)):
         note(remark)
     say(f"2/5 generate: {train_tasks} training tasks")
-    assert stream.more is not None
-    training = stream.more(train_tasks, run_seed + TRAINING_SEED)
-    write_csv(files.workload, training)
-    say("3/5 train: forest, hybrid_ml, rl_agent")
-    names = ["forest", "hybrid_ml", "rl_agent"]
+    write_csv(files.workload, training.batch())
+    contestants = {name: settings.scheduler(name, scenario.seed) for name in DEFAULT_SCHEDULERS}
+    learners = {name: scheduler for name, scheduler in contestants.items() if isinstance(scheduler, Learner)}
+    students = trainable({name: settings.scheduler(name, training.seed) for name in learners})
+    names = [PREDICTOR, *students]
+    say(f"3/5 train: {', '.join(names)}")
     with progress_bar(names, train_tasks) as progress:
-        models = train_models(
-            names, training, files.forest.parent, node, physics, seed=run_seed + TRAINING_SEED, progress=progress
-        )
-    say(f"4/5 race: {len(stream.tasks)} tasks")
-    contestants = {name: settings.scheduler(name, run_seed) for name in THE_SIX}
-    _load_models(contestants, files)
+        models = train_models(students, training, files.models, predictor="random_forest", progress=progress)
+    say(f"4/5 race: {len(stream)} tasks")
+    for name, learner in learners.items():
+        learner.load_model(str(models[name]["path"]))
     outcomes: dict[str, OutcomeBatch] = {}
-    comparison = Comparison(stream.tasks, contestants, node, physics, run_seed, source=stream.source)
-    with progress_bar(list(contestants), len(stream.tasks)) as progress:
+    comparison = Comparison(stream, contestants, scenario.world, scenario.seed, source=scenario.facts())
+    with progress_bar(list(contestants), len(stream)) as progress:
         result = comparison.run(progress, outcomes.__setitem__)
     say("5/5 report")
     report = _write_report(result, outcomes, files, train_tasks)
@@ -96,19 +94,9 @@ def pipeline(
         write_json(json, {"profile": found.to_json(), "models": models, "race": result.to_json()})
     if not quiet:
         show(result)
-        trained = (files.profile, files.workload, files.forest, files.hybrid, files.agent)
-        for path in (*trained, files.results, *report):
+        trained = [facts["path"] for facts in models.values()]
+        for path in (files.profile, files.workload, *trained, files.results, *report):
             say(f"wrote {path}")
-
-
-def _load_models(contestants: Mapping[str, Scheduler], files: Artefacts) -> None:
-    """Let the learners go on from what the training left."""
-    from hybrid_scheduler.schedulers.base import Learner
-
-    for name, path in (("hybrid_ml", files.hybrid), ("rl_agent", files.agent)):
-        learner = contestants[name]
-        assert isinstance(learner, Learner)
-        learner.load_model(path)
 
 
 def _write_report(
@@ -127,7 +115,7 @@ def _write_report(
         comparison.seed,
         comparison.tasks,
         outcomes,
-        comparison.cluster_facts(),
+        comparison.world.facts(),
         result.lower_bound,
         {**comparison.source, "training_tasks": train_tasks},
     )

@@ -93,7 +93,7 @@ def _table(found: HardwareProfile) -> Table:
     for title in ("size", "CPU ms", "GPU ms", "end to end ms", "CPU/GPU", "GPU share"):
         table.add_column(title, justify="right", no_wrap=True)
     for each in found.sizes:
-        ratio = "-" if each.cpu_gpu_ratio is None else f"{each.cpu_gpu_ratio:.2f}"
+        ratio = "-" if each.gpu is None else f"{each.cpu_gpu_ratio:.2f}"
         times = map(_milliseconds, (each.cpu, each.gpu, each.gpu_end_to_end))
         table.add_row(str(each.size), *times, ratio, f"{each.gpu_fraction:.1%}")
     return table
@@ -107,7 +107,7 @@ def _in_words(found: HardwareProfile) -> str:
     machine = found.machine
     cpu = f"{machine['cpu']} ({machine['threads']} threads)"
     ratio, whole = found.cpu_gpu_ratio, found.end_to_end_ratio
-    if found.accelerator is None or ratio is None or whole is None:
+    if found.accelerator is None:
         return f"{cpu}, measured alone: tasks stay on the CPU (GPU share 0)."
     return (
         f"{found.accelerator['name']} is {_times(ratio)} than {cpu}, {_times(whole)} with transfers; "

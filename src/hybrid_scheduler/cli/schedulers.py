@@ -42,7 +42,7 @@ def schedulers(json: options.Json = None) -> None:
 def _facts(name: str) -> dict[str, Any]:
     import inspect
 
-    from hybrid_scheduler.cli.results import sees
+    from hybrid_scheduler.api.table import sees
     from hybrid_scheduler.schedulers.registry import scheduler_class
 
     found = scheduler_class(name)

@@ -60,8 +60,8 @@ def serve(
     from hybrid_scheduler.model.errors import MissingExtraError
 
     try:
-        from hybrid_scheduler.server.live import live_engine
-        from hybrid_scheduler.server.live_start import LiveStart
+        from hybrid_scheduler.live import live_engine
+        from hybrid_scheduler.live.start import LiveStart
 
         settings = load_service_settings()
         names = None if schedulers is None else tuple(name.strip() for name in schedulers.split(","))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid_scheduler.cli.kept_run import store_room, store_url
-from hybrid_scheduler.config.world import World
+from hybrid_scheduler.config.world import stored_world
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.reports.race import OneRace, race_run
 from hybrid_scheduler.reports.run_folder import Run, open_run
@@ -36,10 +36,10 @@ def open_stored(run_id: int, out: Path | None = None) -> Run:
             f"run {run_id} has no finished task in the store, so there is nothing to report; "
             + ("they were pruned: raise RETENTION_MB" if run.last_task_id is not None else "let it race first")
         )
-    world = World.of(run.configuration)
+    world = stored_world(run.configuration)
     if world is None:
         raise InvalidInputError(f"run {run_id} does not say on which devices it ran; only runs that do have reports")
-    tasks, outcomes = store_room().raced(found, run.schedulers, world.cluster, world.physics)
+    tasks, outcomes = store_room().raced(found, run.schedulers, world)
     what, began = KINDS.get(run.kind, run.kind), f"{run.started:%Y-%m-%d %H:%M} UTC"
     part = "" if len(found) == run.tasks else f"; the last {len(found):,} of its {run.tasks:,} tasks"
     race = OneRace(

@@ -8,28 +8,44 @@ from typing import Annotated
 import typer
 
 from hybrid_scheduler.cli import options
+from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 
-ALL = ("forest", "hybrid_ml", "rl_agent")
+DEFAULT_TASKS = 10_000
 
-What = Annotated[
-    str,
+Names = Annotated[
+    str | None,
     typer.Option(
         metavar="A,B,...",
-        help="forest (the optimal fraction, scheduler_model.pkl), hybrid_ml (hybrid_ml.npz), rl_agent (rl_agent.pth).",
+        help="Which learners, yours too; each is saved under its name. Default: the learners of a plain race.",
+        show_default=False,
     ),
 ]
 Workload = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Tasks from a CSV file, instead of a preset.", show_default=False)
 ]
-ModelType = Annotated[str, typer.Option(metavar="NAME", help="Kind of forest: random_forest or xgboost.")]
+ModelType = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Kind of predictor of the optimal fraction (scheduler_model.pkl): random_forest or xgboost."
+        " Default: random_forest, and none with --schedulers.",
+        show_default=False,
+    ),
+]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where the models go.")]
 EnergyWeight = Annotated[
-    float, typer.Option(parser=options.real(0, 1), metavar="W", help="0 cares for time only, 1 for energy only.")
+    float | None,
+    typer.Option(
+        parser=options.real(0, 1),
+        metavar="W",
+        help="0 cares for time only, 1 for energy only; default 0.5.",
+        show_default=False,
+    ),
 ]
 
 
 def train(
-    what: What = "forest,hybrid_ml,rl_agent",
+    schedulers: Names = None,
     tasks: options.Tasks = None,
     preset: options.Preset = None,
     workload: Workload = None,
@@ -38,8 +54,8 @@ def train(
     gpus: options.Gpus = None,
     cluster: options.Cluster = None,
     speedup: options.Speedup = None,
-    model_type: ModelType = "random_forest",
-    energy_weight: EnergyWeight = 0.5,
+    model_type: ModelType = None,
+    energy_weight: EnergyWeight = None,
     out: Out = Path("models"),
     seed: options.Seed = None,
     json: options.Json = None,
@@ -52,44 +68,56 @@ def train(
     from hybrid_scheduler.cli.output import note_first_use
 
     note_first_use()
-    from hybrid_scheduler.cli.node import choose_cluster, choose_cost
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, progress_bar, write_json
-    from hybrid_scheduler.cli.recorded import recorded_stream
-    from hybrid_scheduler.cli.stream import StreamOptions, synthetic_stream
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.model.errors import UnknownNameError
-    from hybrid_scheduler.training.learners import train_models
-    from hybrid_scheduler.workloads import read_csv
+    from hybrid_scheduler.scenario import ScenarioOptions
+    from hybrid_scheduler.training.learners import PREDICTOR, train_models, trainable
 
     check_writable(json)
-    wanted = [name.strip() for name in what.split(",")]
-    for name in wanted:
-        if name not in ALL:
-            raise UnknownNameError("model to train", name, ALL)
     settings = load_config(config)
-    run_seed = settings.simulation.seed if seed is None else seed
-    node, cost = choose_cluster(settings, gpus, cluster), choose_cost(settings, speedup)
-    if workload is None:
-        asked = StreamOptions(preset, tasks or 10_000, rate, load)
-        stream = synthetic_stream(asked, settings, run_seed, node, cost)
-    else:
-        asked = StreamOptions(preset, tasks, rate, load)
-        stream = recorded_stream(asked, read_csv(workload), workload, run_seed, node, cost)
-    with progress_bar(wanted, len(stream.tasks)) as progress:
+    asked = ScenarioOptions(
+        preset=preset,
+        trace=workload,
+        tasks=tasks,
+        rate=rate,
+        load=load,
+        gpus=gpus,
+        cluster=cluster,
+        speedup=speedup,
+        seed=seed,
+    )
+    scenario = asked.scenario(settings, default_tasks=DEFAULT_TASKS)
+    learners = trainable(
+        {name: settings.scheduler(name, scenario.seed, energy_weight=energy_weight) for name in _wanted(schedulers)}
+    )
+    predictor = "random_forest" if schedulers is None and model_type is None else model_type
+    names = [*learners] if predictor is None else [PREDICTOR, *learners]
+    with progress_bar(names, scenario.count) as progress:
         report = train_models(
-            wanted,
-            stream.tasks,
+            learners,
+            scenario,
             out,
-            node,
-            settings.physics.build(cost),
-            seed=run_seed,
-            energy_weight=energy_weight,
-            model_type=model_type,
+            predictor=predictor,
             progress=progress,
         )
     if json is not None:
-        write_json(json, {"seed": run_seed, "workload": stream.source, "models": report})
+        write_json(json, {"seed": scenario.seed, "workload": scenario.facts(), "models": report})
     if json != STANDARD_OUTPUT:
         for name, facts in report.items():
             figures = ", ".join(f"{key} {value:.4g}" for key, value in facts.items() if isinstance(value, float))
             typer.echo(f"{name}: wrote {facts['path']}" + (f" ({figures})" if figures else ""))
+
+
+def _wanted(names: str | None) -> list[str]:
+    """The names given, each once; the learners of a plain race when there are none."""
+    from hybrid_scheduler.model.errors import InvalidInputError
+    from hybrid_scheduler.schedulers.base import Learner
+    from hybrid_scheduler.schedulers.registry import scheduler_class
+
+    if names is None:
+        return [name for name in DEFAULT_SCHEDULERS if issubclass(scheduler_class(name), Learner)]
+    wanted = [name.strip() for name in names.split(",")]
+    for name in wanted:
+        if wanted.count(name) > 1:
+            raise InvalidInputError(f"--schedulers names {name!r} twice; leave one out")
+    return wanted

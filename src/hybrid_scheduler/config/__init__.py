@@ -1,7 +1,7 @@
 """`config.yaml` and the environment: the defaults of every command (SPEC section 8).
 
-The command line beats the environment, which beats the file. Whatever is wrong in a file is an error of one line with
-the file, the key, the value and the rule; nothing wrong silently becomes a default.
+The command line beats the environment (and `.env`), which beats the file. Whatever is wrong in a file is an error of
+one line with the file, the key, the value and the rule; nothing wrong silently becomes a default.
 """
 
 from hybrid_scheduler.config.files import DEFAULT_FILE, load_cluster, load_config

@@ -8,16 +8,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
+from dotenv import dotenv_values
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from hybrid_scheduler.config.sections import ClusterSection, Config, Section
+from hybrid_scheduler.config.sections import LARGEST_INTERVAL, ClusterSection, Config, Section
 from hybrid_scheduler.config.yaml_reader import LONGEST_NUMBER, read_yaml, shortened
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.physics.device import MOST_GPUS, ClusterSpec
 
 DEFAULT_FILE = Path("config.yaml")
 UNKNOWN_KEY = "extra_forbidden"
+VARIABLES = {"NUM_GPUS": (0, MOST_GPUS), "RETRAIN_INTERVAL": (1, LARGEST_INTERVAL)}
+"""The environment variables of the race, and their least and greatest value; they are keys of `simulation`."""
 
 PLAIN_RULES = {
     **dict.fromkeys(("model_type", "dict_type", "mapping_type"), "it must be a mapping of keys to values"),
@@ -34,7 +37,8 @@ def load_config(path: Path | None = None, environment: Mapping[str, str] | None 
 
     Args:
         path: The file, which must exist; None: `config.yaml` in the working folder, if there.
-        environment: `os.environ` unless given; `NUM_GPUS` is read.
+        environment: The variables; unless given, those of the process, then those of `.env` in the working folder.
+            `VARIABLES` are read.
 
     Raises:
         InvalidInputError: Something is wrong; the message says where.
@@ -43,7 +47,7 @@ def load_config(path: Path | None = None, environment: Mapping[str, str] | None 
     if path is not None or DEFAULT_FILE.exists():
         path = path or DEFAULT_FILE
         config = _validated(Config, path, _read(path))
-    return _with_environment(config, os.environ if environment is None else environment)
+    return _with_environment(config, _environment() if environment is None else environment)
 
 
 def load_cluster(path: Path) -> ClusterSpec:
@@ -61,18 +65,44 @@ def load_cluster(path: Path) -> ClusterSpec:
     return section.build(0)
 
 
+def _environment() -> dict[str, str]:
+    """The variables of the process and, behind them, those of `.env`."""
+    try:
+        beside = dotenv_values(".env", encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(".env: the file is no text in UTF-8; save it in that encoding") from error
+    known = {name.upper(): value for name, value in beside.items() if value and name.upper() in VARIABLES}
+    return known | {name: value for name, value in os.environ.items() if value.strip()}
+
+
 def _with_environment(config: Config, environment: Mapping[str, str]) -> Config:
-    text = environment.get("NUM_GPUS", "").strip()
-    if not text:
-        return config
-    if not (text.isdecimal() and len(text) <= LONGEST_NUMBER and int(text) <= MOST_GPUS):
+    """The environment beats the file."""
+    told = {}
+    for name, most in VARIABLES.items():
+        text = environment.get(name, "").strip()
+        if text:
+            told[name] = _whole(name, text, *most)
+    changes: dict[str, Section | Mapping[str, Mapping[str, Any]]] = {}
+    if told:
+        values = {name.lower(): value for name, value in told.items()}
+        changes["simulation"] = config.simulation.model_copy(update=values)
+    if "NUM_GPUS" in told:
+        # A number of GPUs and a list of devices are two ways to say the same thing.
+        changes["cluster"] = config.cluster.model_copy(update={"devices": None})
+    if "RETRAIN_INTERVAL" in told:
+        changes["schedulers"] = {
+            name: {key: value for key, value in parameters.items() if key != "retrain_interval"}
+            for name, parameters in config.schedulers.items()
+        }
+    return config.model_copy(update=changes)
+
+
+def _whole(name: str, text: str, low: int, high: int) -> int:
+    if not (text.isdecimal() and len(text) <= LONGEST_NUMBER and low <= int(text) <= high):
         raise InvalidInputError(
-            f"environment variable NUM_GPUS is {_shown(text)}, but it must be a whole number from 0 to {MOST_GPUS}"
+            f"environment variable {name} is {_shown(text)}, but it must be a whole number from {low} to {high}"
         )
-    # The environment beats the file, and a number of GPUs and a list of devices are two ways to say the same thing.
-    simulation = config.simulation.model_copy(update={"num_gpus": int(text)})
-    cluster = config.cluster.model_copy(update={"devices": None})
-    return config.model_copy(update={"simulation": simulation, "cluster": cluster})
+    return int(text)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from hybrid_scheduler.workloads.presets import find_preset
 from hybrid_scheduler.workloads.synthesis import FEATURE_LIMITS, MOST_TASKS, RATE_LIMITS
 
 LARGEST_SEED = 2**63 - 1
+LARGEST_INTERVAL = 10**7
 
 Rate = Annotated[float, Field(ge=RATE_LIMITS[0], le=RATE_LIMITS[1])]
 FeatureRange = tuple[float, float]
@@ -49,7 +50,7 @@ class SimulationSection(Section):
     """The run. `retrain_interval` takes effect with the learners, `speed` with the live service."""
 
     num_gpus: Annotated[int, Field(ge=0, le=MOST_GPUS)] = 4
-    retrain_interval: Annotated[int, Field(ge=1, le=10**7)] = 50
+    retrain_interval: Annotated[int, Field(ge=1, le=LARGEST_INTERVAL)] = 50
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 42
     speed: Annotated[float, Field(ge=SPEEDS.low, le=SPEEDS.high)] = 1.0
 
@@ -203,6 +204,14 @@ class Config(Section):
             self.simulation.num_gpus if num_gpus is None else num_gpus, own_devices=num_gpus is None
         )
 
+    def parameters(self, name: str) -> dict[str, Any]:
+        """What file and environment say about a scheduler's parameters."""
+        parameters = dict(self.schedulers.get(name, {}))
+        said = "retrain_interval" in self.simulation.model_fields_set
+        if said and "retrain_interval" in inspect.signature(scheduler_class(name)).parameters:
+            parameters.setdefault("retrain_interval", self.simulation.retrain_interval)
+        return parameters
+
     def scheduler(self, name: str, seed: int, *, energy_weight: float | None = None) -> Scheduler:
         """A registered scheduler with the parameters configured for it.
 
@@ -214,12 +223,9 @@ class Config(Section):
         Raises:
             InvalidInputError: There is no such scheduler, or it does not take these parameters.
         """
-        parameters = dict(self.schedulers.get(name, {}))
-        accepted = inspect.signature(scheduler_class(name)).parameters
-        if energy_weight is not None and "energy_weight" in accepted:
+        parameters = self.parameters(name)
+        if energy_weight is not None and "energy_weight" in scheduler_class(name).objective:
             parameters["energy_weight"] = energy_weight
-        if "retrain_interval" in accepted:
-            parameters.setdefault("retrain_interval", self.simulation.retrain_interval)
         return _scheduler(name, seed, parameters)
 
 

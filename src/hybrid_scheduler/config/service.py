@@ -56,8 +56,6 @@ class ServiceSettings(BaseSettings):
         retention_tasks: Most tasks kept; 0 for no limit.
         retention_mb: Most megabytes the store takes, at least 16; 0 for no limit.
         save_interval: Seconds between two saves of the live learners.
-        num_gpus: GPUs of the default node.
-        retrain_interval: Tasks between two refreshes of the forest.
     """
 
     model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True, env_ignore_empty=True)
@@ -92,8 +90,6 @@ class ServiceSettings(BaseSettings):
     retention_tasks: Annotated[int, Field(ge=0)] = 0
     retention_mb: Annotated[int, Field(ge=0)] = 1024
     save_interval: Annotated[float, Field(gt=0)] = 60.0
-    num_gpus: Annotated[int | None, Field(ge=0, le=1024)] = None
-    retrain_interval: Annotated[int | None, Field(ge=1)] = None
 
     @field_validator("allowed_hosts", "allowed_origins", mode="before")
     @classmethod

@@ -1,35 +1,25 @@
-"""The node of a run, read back from the configuration that was stored with it."""
+"""The world of a run, read back from the configuration that was stored with it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from hybrid_scheduler.config.sections import ClusterSection, PhysicsSection
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 
 
-@dataclass(frozen=True)
-class World:
-    """The node of a run, as its stored configuration describes it."""
-
-    cluster: ClusterSpec
-    physics: Physics
-
-    @classmethod
-    def of(cls, configuration: Mapping[str, Any]) -> World | None:
-        """The world of a run; None when the configuration does not describe its devices."""
-        described = configuration.get("cluster")
-        if not isinstance(described, dict) or "devices" not in described:
-            return None
-        physics = dict(described.get("physics") or configuration.get("physics") or {})
-        try:
-            section = ClusterSection.model_validate({"devices": described["devices"]})
-            known = {key: value for key, value in physics.items() if key in PhysicsSection.model_fields}
-            return cls(section.build(0), PhysicsSection.model_validate(known).build())
-        except ValidationError:
-            return None  # Written by another version: there is nothing to say then.
+def stored_world(configuration: Mapping[str, Any]) -> World | None:
+    """The world of a run; None when the configuration does not describe its devices."""
+    described = configuration.get("cluster")
+    if not isinstance(described, dict) or "devices" not in described:
+        return None
+    physics = dict(described.get("physics") or configuration.get("physics") or {})
+    try:
+        section = ClusterSection.model_validate({"devices": described["devices"]})
+        known = {key: value for key, value in physics.items() if key in PhysicsSection.model_fields}
+        return World(section.build(0), PhysicsSection.model_validate(known).build())
+    except ValidationError:
+        return None  # Written by another version: there is nothing to say then.

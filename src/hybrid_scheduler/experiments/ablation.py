@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from hybrid_scheduler.experiments.base import TRAINING_SEEDS, Point, Record, Unit
+from hybrid_scheduler.experiments.base import Point, Record, Unit
 from hybrid_scheduler.experiments.racing import Racing
 from hybrid_scheduler.experiments.shift import AFTER, BEFORE
+from hybrid_scheduler.scenario import PresetTasks, Scenario
 from hybrid_scheduler.training.train import train_scheduler
-from hybrid_scheduler.workloads import WorkloadGenerator
 
 LOAD = 0.7
 BUSY, SHIFTED = "busy", "shifted"
@@ -53,12 +53,7 @@ class Ablation(Racing):
         "static_forest",
     )
     compared: ClassVar[tuple[str, ...]] = ("avg_response",)
-    shown: ClassVar[Mapping[str, str]] = {
-        "avg_response": "response s",
-        "p99_response": "p99 s",
-        "times_oracle": "× oracle",
-        "gpu_share": "on GPUs",
-    }
+    shown: ClassVar[tuple[str, ...]] = ("avg_response", "p99_response", "times_oracle", "gpu_share")
     plots: ClassVar[tuple[str, ...]] = ("ablation", "learning_curve")
     parameter: ClassVar[str | None] = "world"
     default_seeds: ClassVar[int] = 5
@@ -84,19 +79,16 @@ class Ablation(Racing):
         """Train and race everybody in one world."""
         seed, isolated = unit.seed, unit.point == SHIFTED
         train_tasks = max(1, self.train_tasks // SHIFT_SHARE if isolated else self.train_tasks)
+        scenario = self.scenario(seed, LOAD, warmup=self.tasks // 5)
+        before = scenario
         if isolated:
-            training = WorkloadGenerator(seed + TRAINING_SEEDS).generate(BEFORE, train_tasks)
-            tasks = WorkloadGenerator(seed).generate(AFTER, self.tasks_at(SHIFTED))
-        else:
-            training = self.stream(seed + TRAINING_SEEDS, LOAD, train_tasks)
-            tasks = self.stream(seed, LOAD)
+            scenario = Scenario(PresetTasks(AFTER), self.world, self.tasks_at(SHIFTED), seed=seed, isolated=True)
+            before = replace(scenario, source=PresetTasks(BEFORE))
+        training = before.training(train_tasks)
         contestants = {name: self.create(name, seed) for name in self.schedulers}
         for scheduler in contestants.values():
-            train_scheduler(
-                scheduler, training, self.cluster, self.physics, seed=seed + TRAINING_SEEDS, isolated=isolated
-            )
-        warmup = 0 if isolated else self.tasks // 5
-        return self.race(unit, contestants, tasks, warmup=warmup, isolated=isolated)
+            train_scheduler(scheduler, training)
+        return self.race(unit, contestants, scenario)
 
     def facts(self) -> dict[str, object]:
         """How learners start, and what each variant lacks."""

@@ -9,19 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hybrid_scheduler.engine.compare import node_facts
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class
 
 if TYPE_CHECKING:
     from hybrid_scheduler.experiments.result import PointResult
-
-TRAINING_SEEDS = 1_000_000
-"""Training tasks of seed s are drawn with seed s plus this: learners never see the tasks they are judged by."""
 
 Point = float | str
 """A value of the parameter an experiment varies."""
@@ -84,7 +79,7 @@ class Experiment(ABC):
         subjects: Whom the comparisons are about; each is compared with everybody else.
         rivals: With whom they are compared; empty for everybody.
         compared: The metrics they are compared by; the first one ranks.
-        shown: The metrics people are shown in a table, with their titles; all metrics are in the files.
+        shown: The metrics people are shown in a table; all metrics are in the files.
         plots: The plots of its report, by name (`reports.catalogue`).
         parameter: What is varied, if anything.
         variants: Schedulers that go by another name here: the registered name and what is changed.
@@ -93,8 +88,7 @@ class Experiment(ABC):
         default_parameters: What schedulers are built with unless `parameters` says otherwise.
         tasks: How many tasks the schedulers are judged by.
         train_tasks: How many tasks learners are trained on; 0 where they are not.
-        cluster: The devices.
-        physics: How they behave.
+        world: The devices and how they behave.
         parameters: Constructor arguments by scheduler.
     """
 
@@ -104,7 +98,7 @@ class Experiment(ABC):
     subjects: ClassVar[tuple[str, ...]]
     rivals: ClassVar[tuple[str, ...]] = ()
     compared: ClassVar[tuple[str, ...]]
-    shown: ClassVar[Mapping[str, str]]
+    shown: ClassVar[tuple[str, ...]]
     plots: ClassVar[tuple[str, ...]] = ()
     parameter: ClassVar[str | None] = None
     variants: ClassVar[Mapping[str, tuple[str, Mapping[str, object]]]] = {}
@@ -114,8 +108,7 @@ class Experiment(ABC):
 
     tasks: int = 1000
     train_tasks: int = 5000
-    cluster: ClusterSpec = field(default_factory=ClusterSpec.default)
-    physics: Physics = field(default_factory=Physics)
+    world: World = World()
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -159,7 +152,7 @@ class Experiment(ABC):
             "train_tasks": self.train_tasks,
             **({} if self.parameter is None else {"points": list(self.points())}),
             "parameters": {name: chosen for name, chosen in parameters.items() if chosen},
-            "cluster": node_facts(self.cluster, self.physics),
+            "cluster": self.world.facts(),
         }
 
     def pairs(self) -> Sequence[tuple[str, str]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from hybrid_scheduler.experiments.base import TRAINING_SEEDS, Point, Record, Unit
+from hybrid_scheduler.experiments.base import Point, Record, Unit
 from hybrid_scheduler.experiments.racing import Racing
 from hybrid_scheduler.experiments.result import PointResult
 from hybrid_scheduler.experiments.statistics import compare
@@ -30,12 +30,7 @@ class Energy(Racing):
     question: ClassVar[str] = f"At {LOAD:.0%} of capacity: how much time buys how much energy and money?"
     rivals: ClassVar[tuple[str, ...]] = ("oracle", "mct", "gpu_only", "cpu_only", "hybrid_ml")
     compared: ClassVar[tuple[str, ...]] = ("energy", "avg_response")
-    shown: ClassVar[Mapping[str, str]] = {
-        "energy": "energy J",
-        "avg_response": "response s",
-        "cost": "cost $",
-        "gpu_share": "on GPUs",
-    }
+    shown: ClassVar[tuple[str, ...]] = ("energy", "avg_response", "cost", "gpu_share")
     plots: ClassVar[tuple[str, ...]] = ("pareto", "pareto_cost", "energy_weight")
     parameter: ClassVar[str | None] = "energy_weight"
     default_seeds: ClassVar[int] = 5
@@ -49,29 +44,30 @@ class Energy(Racing):
 
     def run(self, unit: Unit) -> Record:
         """Train for one weight, race once."""
-        training = self.stream(unit.seed + TRAINING_SEEDS, LOAD, max(1, self.train_tasks))
+        scenario = self.scenario(unit.seed, LOAD, warmup=self.tasks // 5)
+        training = scenario.training(max(1, self.train_tasks))
         contestants = {
             name: self.trained(name, unit.seed, training, **({"energy_weight": unit.point} if name in WEIGHTED else {}))
             for name in self.schedulers
         }
-        return self.race(unit, contestants, self.stream(unit.seed, LOAD), warmup=self.tasks // 5)
+        return self.race(unit, contestants, scenario)
 
     def findings(self, points: Sequence[PointResult]) -> dict[str, object]:
         """Each step of the weight: by how much energy changes, seed by seed. `falls`: no step is shown to raise it."""
-        found = {}
+        steps_by_name = {}
         for name in WEIGHTED:
             steps = [
                 compare(str(b.point), str(a.point), "energy", b.values(name, "energy"), a.values(name, "energy"))
                 for a, b in pairwise(points)
             ]
-            found[name] = {
+            steps_by_name[name] = {
                 "steps": [
-                    {"from": each.b, "to": each.a, "difference": each.difference, "low": each.low, "high": each.high}
-                    for each in steps
+                    {"from": step.b, "to": step.a, "difference": step.difference, "low": step.low, "high": step.high}
+                    for step in steps
                 ],
-                "falls": all(each.low is None or each.low <= 0 for each in steps),
+                "falls": all(step.low is None or step.low <= 0 for step in steps),
             }
-        return {"energy_steps": found}
+        return {"energy_steps": steps_by_name}
 
     def facts(self) -> dict[str, object]:
         """How learners start."""

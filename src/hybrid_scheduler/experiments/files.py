@@ -57,10 +57,10 @@ def _key(result: ExperimentResult) -> list[str]:
 
 def _summary(result: ExperimentResult) -> pd.DataFrame:
     rows = (
-        (*result.key(point.point), scheduler, metric, each.mean, each.low, each.high)
+        (*result.key(point.point), scheduler, metric, estimate.mean, estimate.low, estimate.high)
         for point in result.points
         for scheduler, figures in point.estimates.items()
-        for metric, each in figures.items()
+        for metric, estimate in figures.items()
     )
     return _table(rows, [*_key(result), "scheduler", "metric", "mean", "low", "high"])
 
@@ -68,9 +68,9 @@ def _summary(result: ExperimentResult) -> pd.DataFrame:
 def _comparisons(result: ExperimentResult) -> pd.DataFrame:
     columns = ("a", "b", "metric", "difference", "low", "high", "p", "p_holm", "effect_size", "verdict")
     rows = (
-        (*result.key(point.point), *(getattr(each, column) for column in columns))
+        (*result.key(point.point), *(getattr(comparison, column) for column in columns))
         for point in result.points
-        for each in point.comparisons
+        for comparison in point.comparisons
     )
     return _table(rows, [*_key(result), *columns])
 
@@ -92,8 +92,8 @@ def _curve(result: ExperimentResult, name: str) -> pd.DataFrame:
         for scheduler in point.records[0].curves.get(name, {}):
             values = point.curve(name, scheduler)
             steps = values.shape[1]
-            found = interval(values)
-            low, high = (np.nan, np.nan) if found is None else found
+            ends = interval(values)
+            low, high = (np.nan, np.nan) if ends is None else ends
             start = dict(zip(_key(result), result.key(point.point), strict=True))
             tasks = result.experiment.tasks_at(point.point)
             task = [round((k + 1) * tasks / steps) for k in range(steps)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,13 +27,7 @@ class Heavy(Racing):
         f"Many {PRESET} tasks at {LOAD:.0%} of capacity: who is quick, who is cheap, who keeps up?"
     )
     compared: ClassVar[tuple[str, ...]] = ("avg_response", "makespan", "cost")
-    shown: ClassVar[Mapping[str, str]] = {
-        "avg_response": "response s",
-        "p99_response": "p99 s",
-        "makespan": "makespan s",
-        "cost": "cost $",
-        "gpu_share": "on GPUs",
-    }
+    shown: ClassVar[tuple[str, ...]] = ("avg_response", "p99_response", "makespan", "cost", "gpu_share")
     plots: ClassVar[tuple[str, ...]] = (
         "makespan_comparison",
         "latency_cdf",
@@ -57,7 +50,7 @@ class Heavy(Racing):
         """One race."""
         outcomes: dict[str, OutcomeBatch] = {}
         contestants = {name: self.packaged(name, unit.seed) for name in self.schedulers}
-        record = self.race(unit, contestants, self.stream(unit.seed, LOAD), keep=outcomes, samples=True)
+        record = self.race(unit, contestants, self.scenario(unit.seed, LOAD), keep=outcomes, samples=True)
         if unit.folder is not None:
             write_results(unit.folder / DECISIONS, outcomes)
         return record

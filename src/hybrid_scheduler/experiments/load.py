@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from hybrid_scheduler.experiments.base import Point, Record, Unit
-from hybrid_scheduler.experiments.racing import PRESET, Racing, saved_model
+from hybrid_scheduler.experiments.racing import PRESET, Racing
 from hybrid_scheduler.experiments.result import PointResult
 from hybrid_scheduler.schedulers.base import Learner
 
@@ -30,12 +30,7 @@ class Load(Racing):
     question: ClassVar[str] = f"How does the response time of {PRESET} tasks grow with the load, and who breaks where?"
     rivals: ClassVar[tuple[str, ...]] = ("oracle", "mct", "hybrid_ml", "static_forest", "greedy", "gpu_only")
     compared: ClassVar[tuple[str, ...]] = ("avg_response",)
-    shown: ClassVar[Mapping[str, str]] = {
-        "avg_response": "response s",
-        "p99_response": "p99 s",
-        "times_oracle": "× oracle",
-        "overloaded": "overloaded",
-    }
+    shown: ClassVar[tuple[str, ...]] = ("avg_response", "p99_response", "times_oracle", "overloaded")
     plots: ClassVar[tuple[str, ...]] = ("load_response", "load_ratio")
     parameter: ClassVar[str | None] = "load"
     default_seeds: ClassVar[int] = 5
@@ -50,11 +45,11 @@ class Load(Racing):
 
     def prepare(self, seed: int, folder: Path) -> None:
         """Train the learners."""
-        tasks = self.training_stream(seed, max(1, self.train_tasks))
+        training = self.light_to_heavy(seed, max(1, self.train_tasks))
         for name in TRAINED:
-            learner = self.trained(name, seed, tasks)
+            learner = self.trained(name, seed, training)
             assert isinstance(learner, Learner)
-            learner.save_model(saved_model(folder, name))
+            learner.save_model(folder / f"{name}{learner.model_suffix}")
 
     def run(self, unit: Unit) -> Record:
         """One race at one load."""
@@ -62,9 +57,9 @@ class Load(Racing):
         for name in TRAINED:
             learner = contestants[name]
             assert isinstance(learner, Learner)
-            learner.load_model(saved_model(unit.prepared, name))
+            learner.load_model(unit.prepared / f"{name}{learner.model_suffix}")
         assert isinstance(unit.point, float)
-        return self.race(unit, contestants, self.stream(unit.seed, unit.point), warmup=self.tasks // 5)
+        return self.race(unit, contestants, self.scenario(unit.seed, unit.point, warmup=self.tasks // 5))
 
     def findings(self, points: Sequence[PointResult]) -> dict[str, object]:
         """The lowest load at which a scheduler is overloaded in at least half of the seeds; null: at none."""

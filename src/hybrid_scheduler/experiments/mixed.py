@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ClassVar
 
-from hybrid_scheduler.experiments.base import TRAINING_SEEDS, Record, Unit
+from hybrid_scheduler.experiments.base import Record, Unit
 from hybrid_scheduler.experiments.racing import PRESET, Racing
 from hybrid_scheduler.learning.features import feature_matrix
-from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.scenario import Scenario
 from hybrid_scheduler.training.offline import OfflineTrainer
 
 LOAD = 0.5
@@ -30,13 +30,7 @@ class Mixed(Racing):
     name: ClassVar[str] = "mixed"
     question: ClassVar[str] = f"{PRESET} tasks at {LOAD:.0%} of capacity: what do learners gain over simple rules?"
     compared: ClassVar[tuple[str, ...]] = ("avg_response", "makespan")
-    shown: ClassVar[Mapping[str, str]] = {
-        "avg_response": "response s",
-        "makespan": "makespan s",
-        "speedup": "speedup",
-        "energy": "energy J",
-        "gpu_share": "on GPUs",
-    }
+    shown: ClassVar[tuple[str, ...]] = ("avg_response", "makespan", "speedup", "energy", "gpu_share")
     plots: ClassVar[tuple[str, ...]] = (
         "makespan_comparison",
         "response_comparison",
@@ -55,10 +49,10 @@ class Mixed(Racing):
 
     def run(self, unit: Unit) -> Record:
         """One race, and one forest."""
-        tasks = self.stream(unit.seed, LOAD)
+        scenario = self.scenario(unit.seed, LOAD)
         contestants = {name: self.packaged(name, unit.seed) for name in self.schedulers}
-        record = self.race(unit, contestants, tasks, samples=True)
-        scores, judged = self._forest(unit.seed, tasks)
+        record = self.race(unit, contestants, scenario, samples=True)
+        scores, judged = self._forest(scenario)
         return replace(
             record,
             figures={**record.figures, FOREST: scores},
@@ -70,16 +64,14 @@ class Mixed(Racing):
         forest = f"the forest is trained on the oracle's labels of {self.train_tasks} tasks of another seed"
         return {"start": f"{self.packaged_start()}; {forest}", "load": LOAD}
 
-    def _forest(self, seed: int, tasks: TaskBatch) -> tuple[dict[str, float], dict[str, FloatArray]]:
+    def _forest(self, scenario: Scenario) -> tuple[dict[str, float], dict[str, FloatArray]]:
         """The forest's scores, and what it predicts for the tasks of the race beside what is optimal."""
-        trainer = OfflineTrainer(
-            "random_forest", cluster=self.cluster, physics=self.physics, seed=seed + TRAINING_SEEDS
-        )
+        training = scenario.training(self.train_tasks)
+        trainer = OfflineTrainer("random_forest", world=self.world, seed=training.seed)
         with TemporaryDirectory(prefix="hms-forest-") as folder:
-            training = self.stream(seed + TRAINING_SEEDS, LOAD, self.train_tasks)
-            report = trainer.run_full_pipeline(training, Path(folder) / "forest.pkl")
+            report = trainer.run_full_pipeline(training.batch(), Path(folder) / "forest.pkl")
         scores = {key: float(report["training_results"][key]) for key in SCORES}
         scores |= {f"importance_{key}": float(value) for key, value in report["feature_importances"].items()}
-        labels = trainer.label(tasks)
+        labels = trainer.label(scenario.batch())
         predicted = trainer.predictor.predict(feature_matrix(labels.tasks))
         return scores, {"optimal": labels.gpu_fraction, "predicted": predicted}

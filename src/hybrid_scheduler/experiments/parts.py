@@ -49,9 +49,9 @@ class Parts:
     def __init__(self, folder: Path, experiment: Experiment, *, fresh: bool = False) -> None:
         self.folder = folder
         stamp = fingerprint(experiment)
-        found = _read_stamp(folder)
-        self.started_over = found is not None and found != stamp
-        if fresh or found != stamp:
+        stored = _read_stamp(folder)
+        self.started_over = stored is not None and stored != stamp
+        if fresh or stored != stamp:
             shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / STAMP, json.dumps(stamp, indent=2).encode())
@@ -79,7 +79,7 @@ def fingerprint(experiment: Experiment) -> dict[str, object]:
     """What a record depends on besides its seed and point."""
     package = Path(__file__).parents[1]
     digest = blake2b(digest_size=12)
-    own = {Path(getfile(each)) for each in type(experiment).__mro__ if issubclass(each, Experiment)}
+    own = {Path(getfile(base)) for base in type(experiment).__mro__ if issubclass(base, Experiment)}
     rooms = {file for room in ROOMS for file in (package / room).rglob("*") if file.is_file()}
     for file in sorted(own | {file for file in rooms if "__pycache__" not in file.parts}):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
@@ -117,10 +117,10 @@ def read_part(path: Path) -> Record | None:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             header = json.loads(str(archive["header"]))
-            found: dict[str, dict[str, dict[str, FloatArray]]] = {kind: {} for kind in ARRAYS}
+            arrays: dict[str, dict[str, dict[str, FloatArray]]] = {kind: {} for kind in ARRAYS}
             for k, (kind, name, column) in enumerate(header["arrays"]):
-                found[kind].setdefault(name, {})[column] = archive[f"a{k}"]
-            return Record(header["seed"], header["figures"], clock=header["clock"], point=header["point"], **found)
+                arrays[kind].setdefault(name, {})[column] = archive[f"a{k}"]
+            return Record(header["seed"], header["figures"], clock=header["clock"], point=header["point"], **arrays)
     except (zipfile.BadZipFile, zlib.error, EOFError, LookupError, ValueError, TypeError, RuntimeError, OSError):
         return None
 
@@ -135,10 +135,10 @@ def _arrays(record: Record) -> Iterator[tuple[tuple[str, str, str], FloatArray]]
 
 def _read_stamp(folder: Path) -> Mapping[str, object] | None:
     try:
-        found: Mapping[str, object] = json.loads((folder / STAMP).read_text(encoding="utf-8"))
+        stamp: Mapping[str, object] = json.loads((folder / STAMP).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
         return None
-    return found
+    return stamp
 
 
 def write_whole(path: Path, contents: bytes) -> None:

@@ -57,9 +57,9 @@ class ProgressFile:
 def read_progress(path: Path) -> Progress:
     """What the file says; nothing is done as long as there is none."""
     try:
-        found = json.loads(path.read_bytes())
+        document = json.loads(path.read_bytes())
     except FileNotFoundError:
         return Progress()
-    left, age = found["seconds_left"], time.time() - found.pop("written")
-    found["seconds_left"] = None if left is None else max(0.0, left - age)
-    return Progress(**{**found, "files": tuple(found["files"])})
+    left, age = document["seconds_left"], time.time() - document.pop("written")
+    document["seconds_left"] = None if left is None else max(0.0, left - age)
+    return Progress(**{**document, "files": tuple(document["files"])})

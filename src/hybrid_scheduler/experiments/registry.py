@@ -14,13 +14,13 @@ from hybrid_scheduler.model.errors import UnknownNameError
 @cache
 def experiment_classes() -> dict[str, type[Experiment]]:
     """All experiments by name."""
-    found: dict[str, type[Experiment]] = {}
-    for each in iter_modules(experiments.__path__, f"{experiments.__name__}."):
-        module = import_module(each.name)
+    classes: dict[str, type[Experiment]] = {}
+    for info in iter_modules(experiments.__path__, f"{experiments.__name__}."):
+        module = import_module(info.name)
         for value in vars(module).values():
             if isinstance(value, type) and issubclass(value, Experiment) and hasattr(value, "name"):
-                found[value.name] = value
-    return found
+                classes[value.name] = value
+    return classes
 
 
 def find_experiment(name: str) -> type[Experiment]:

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from hybrid_scheduler.experiments.base import Experiment, Point, Record
+from hybrid_scheduler.experiments.figures import figure_info
 from hybrid_scheduler.experiments.parts import fingerprint
 from hybrid_scheduler.experiments.statistics import (
     Estimate,
@@ -23,7 +24,6 @@ from hybrid_scheduler.experiments.statistics import (
     verdict_method,
 )
 from hybrid_scheduler.hardware.machine import usable_cores
-from hybrid_scheduler.metrics.registry import metric_classes
 from hybrid_scheduler.model.task import FloatArray
 
 LIBRARIES = ("numpy", "numba", "pandas", "scikit-learn", "torch", "matplotlib", "pyarrow", "typst")
@@ -61,11 +61,10 @@ class PointResult:
         """The paired comparisons the experiment asks for; those by one metric are one family."""
         found: list[PairedComparison] = []
         for metric in self.experiment.compared:
+            more = bool(figure_info(metric).bigger_is_better)
             found += corrected(
                 [
-                    compare(
-                        a, b, metric, self.values(a, metric), self.values(b, metric), bigger_is_better=_bigger(metric)
-                    )
+                    compare(a, b, metric, self.values(a, metric), self.values(b, metric), bigger_is_better=more)
                     for a, b in self.experiment.pairs()
                 ]
             )
@@ -168,7 +167,7 @@ class ExperimentResult:
             **experiment.facts(),
             **experiment.findings(self.points),
             "compared": list(experiment.compared),
-            "shown": dict(experiment.shown),
+            "shown": {name: figure_info(name).head for name in experiment.shown},
             "plots": list(experiment.plots),
             "configuration": experiment.configuration(),
             "version": version("hybrid-ml-scheduler"),
@@ -190,19 +189,14 @@ def machine_facts() -> dict[str, object]:
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "cores": usable_cores(),
-        "memory_gb": _memory(),
+        "memory_gb": _ram_gb(),
         "python": platform.python_version(),
         "libraries": libraries,
     }
 
 
-def _memory() -> float | None:
+def _ram_gb() -> float | None:
     try:
         return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1)
     except (AttributeError, ValueError, OSError):  # not every system tells
         return None
-
-
-def _bigger(metric: str) -> bool:
-    found = metric_classes().get(metric)
-    return found is not None and bool(found.bigger_is_better)

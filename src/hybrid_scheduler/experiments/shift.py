@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.experiments.base import TRAINING_SEEDS, Experiment, Record, Unit
-from hybrid_scheduler.experiments.racing import numbers
+from hybrid_scheduler.experiments.base import Experiment, Record, Unit
+from hybrid_scheduler.experiments.figures import numbers
+from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.scenario import PresetTasks, Scenario
 from hybrid_scheduler.training.train import train_scheduler
-from hybrid_scheduler.workloads import WorkloadGenerator
 
 OPTIMAL = "oracle"
 BEFORE, AFTER = "gpu_favourable", "cpu_favourable"
@@ -63,13 +64,7 @@ class Shift(Experiment):
     )
     subjects: ClassVar[tuple[str, ...]] = ("rl_agent", "hybrid_ml")
     compared: ClassVar[tuple[str, ...]] = ("total_time",)
-    shown: ClassVar[Mapping[str, str]] = {
-        "total_time": "total s",
-        "times_optimal": "× optimal",
-        "energy": "energy J",
-        "cost": "cost $",
-        "gpu_share": "on GPUs",
-    }
+    shown: ClassVar[tuple[str, ...]] = ("total_time", "times_optimal", "energy", "cost", "gpu_share")
     plots: ClassVar[tuple[str, ...]] = (REGRET, "totals", "shares")
     default_parameters: ClassVar[Mapping[str, object]] = {"energy_weight": 0.0}
 
@@ -78,14 +73,13 @@ class Shift(Experiment):
     def run(self, unit: Unit) -> Record:
         """Train on one stream of tasks, judge by another."""
         seed = unit.seed
-        training = WorkloadGenerator(seed + TRAINING_SEEDS).generate(BEFORE, self.train_tasks)
-        race = Race(
-            WorkloadGenerator(seed).generate(AFTER, self.tasks), self.cluster, self.physics, seed=seed, isolated=True
-        )
+        after = Scenario(PresetTasks(AFTER), self.world, self.tasks, seed=seed, isolated=True)
+        training = replace(after, source=PresetTasks(BEFORE)).training(self.train_tasks)
+        race = Race(after.batch(), self.world, seed=seed, isolated=True)
         outcomes: dict[str, OutcomeBatch] = {}
         for name in self.schedulers:
             scheduler = self.create(name, seed)
-            train_scheduler(scheduler, training, self.cluster, self.physics, seed=seed + TRAINING_SEEDS, isolated=True)
+            train_scheduler(scheduler, training)
             outcomes[name] = race.run(scheduler)
         best = outcomes[OPTIMAL].actual_time
         regret = {name: np.cumsum(each.actual_time - best) for name, each in outcomes.items()}
@@ -98,7 +92,7 @@ class Shift(Experiment):
 
 
 def _figures(outcomes: OutcomeBatch, best: FloatArray) -> dict[str, float]:
-    every = numbers(outcomes)
+    every = numbers(outcomes, summarise(outcomes))
     figures = {metric: every[metric] for metric in METRICS}
     figures["times_optimal"] = figures["total_time"] / float(best.sum())
     return figures | {name: value for name, value in every.items() if "share" in name}

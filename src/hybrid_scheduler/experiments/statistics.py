@@ -88,8 +88,8 @@ class PairedComparison:
 def estimate(values: Sequence[float]) -> Estimate:
     """Mean and interval of one value per seed."""
     column = np.asarray(values, dtype=float)
-    found = interval(column)
-    low, high = (None, None) if found is None else (float(found[0]), float(found[1]))
+    ends = interval(column)
+    low, high = (None, None) if ends is None else (float(ends[0]), float(ends[1]))
     return Estimate(float(column.mean()), low, high, tuple(column.tolist()))
 
 
@@ -143,25 +143,25 @@ def compare(
     first, second = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
     differences = first - second
     differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
-    found = estimate(differences.tolist())
+    difference = estimate(differences.tolist())
     p = effect = None
     if len(differences) > 1:
         p, effect = _paired_t(differences)
         if np.all(first > 0) and np.all(second > 0):
             ratios = np.where(differences == 0.0, 0.0, np.log(first / second))
             # Ratios that point the other way than the differences say nothing for them.
-            by_ratio = _paired_t(ratios)[0] if ratios.mean() * found.mean > 0 else 1.0
+            by_ratio = _paired_t(ratios)[0] if ratios.mean() * difference.mean > 0 else 1.0
             p = min(1.0, 2.0 * min(p, by_ratio))
     verdict = NOT_SHOWN
-    if found.low is not None and found.high is not None and (found.low > 0 or found.high < 0):
-        verdict = "better" if (found.low > 0) == bigger_is_better else "worse"
-    alone = PairedComparison(a, b, metric, found.mean, found.low, found.high, verdict, p, p, effect)
+    if difference.low is not None and difference.high is not None and (difference.low > 0 or difference.high < 0):
+        verdict = "better" if (difference.low > 0) == bigger_is_better else "worse"
+    alone = PairedComparison(a, b, metric, difference.mean, difference.low, difference.high, verdict, p, p, effect)
     return corrected([alone])[0]
 
 
 def corrected(comparisons: Sequence[PairedComparison]) -> list[PairedComparison]:
     """The same comparisons as one family: Holm's step-down correction of their p values, verdicts accordingly."""
-    tested = sorted((each.p, k) for k, each in enumerate(comparisons) if each.p is not None)
+    tested = sorted((comparison.p, k) for k, comparison in enumerate(comparisons) if comparison.p is not None)
     adjusted: dict[int, float] = {}
     highest = 0.0
     for rank, (p, k) in enumerate(tested):
@@ -169,11 +169,11 @@ def corrected(comparisons: Sequence[PairedComparison]) -> list[PairedComparison]
         adjusted[k] = highest
     return [
         replace(
-            each,
+            comparison,
             p_holm=adjusted.get(k),
-            verdict=each.verdict if k in adjusted and adjusted[k] < ALPHA else NOT_SHOWN,
+            verdict=comparison.verdict if k in adjusted and adjusted[k] < ALPHA else NOT_SHOWN,
         )
-        for k, each in enumerate(comparisons)
+        for k, comparison in enumerate(comparisons)
     ]
 
 

@@ -15,17 +15,20 @@ from collections import Counter
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import get_args
+from typing import Unpack, get_args
 
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import TaskBatch
-from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup
+from hybrid_scheduler.physics.cost import FormulaCost, Speedup
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.fluid import fluid_makespan
+from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.presets import PRESETS
+from hybrid_scheduler.workloads.shapes import FeatureRanges
 
 SAMPLE_TASKS = 1_000_000
 SAMPLE_SEED = 0
@@ -33,10 +36,10 @@ STORED_GPUS = range(9)
 """Default nodes with this many GPUs have their capacity in the file."""
 _FILE = "capacity.json"
 
-_computed: dict[tuple[str, str], float] = {}
+_computed: dict[tuple[str, str, str], float] = {}
 
 
-def capacity(preset: str, cluster: ClusterSpec, cost: CostModel) -> float:
+def capacity(preset: str, world: World, **ranges: Unpack[FeatureRanges]) -> float:
     """Tasks per second of a preset that a node can do at most.
 
     At once for default nodes, from the file in the package; a second or two for another node (four for 32
@@ -44,27 +47,30 @@ def capacity(preset: str, cluster: ClusterSpec, cost: CostModel) -> float:
 
     Args:
         preset: Name of a preset.
-        cluster: The node; disturbances do not count.
-        cost: How long tasks take.
+        world: The node; only speeds, links and the cost model count.
+        ranges: `size_range`, `intensity_range`, `memory_range` that the preset is mapped onto.
 
     Raises:
         InvalidInputError: There is no such preset, or the cost model does not know the tasks of a preset.
     """
+    cost = world.physics.cost
     if type(cost) is not FormulaCost:
-        return capacity_of_tasks(_sample(preset), cluster, cost)
-    key = (preset, describe(cluster, cost.speedup))
+        return capacity_of_tasks(_sample(preset, **ranges), world)
+    changed = {name: wanted for name, wanted in ranges.items() if wanted is not None}
+    key = (preset, describe(world.cluster, cost.speedup), repr(changed))
     stored = _stored().get(preset, {}).get(key[1])
-    if stored is not None:
+    if stored is not None and not changed:
         return stored
     if key not in _computed:
-        _computed[key] = capacity_of_tasks(_sample(preset), cluster, cost)
+        _computed[key] = capacity_of_tasks(_sample(preset, **ranges), world)
     return _computed[key]
 
 
-def capacity_of_tasks(tasks: TaskBatch, cluster: ClusterSpec, cost: CostModel) -> float:
+def capacity_of_tasks(tasks: TaskBatch, world: World) -> float:
     """Tasks per second of the fluid optimum on these very tasks, all at hand from the start: for traces and tables."""
     if len(tasks) == 0:
         raise InvalidInputError("there are no tasks, so they have no rate; give at least one")
+    cluster, cost = world.cluster, world.physics.cost
     if type(cost) is not FormulaCost:
         return len(tasks) / fluid_makespan(cost.times(tasks, cluster).sum(axis=1))
     # Equal devices are as fast as one that is as fast as all of them: a thousand GPUs need one column.
@@ -85,8 +91,8 @@ def _figures(device: Device) -> str:
     return f"{device.kind} speed={device.speed:.17g}{link} latency={device.latency:.17g}"
 
 
-def _sample(preset: str) -> TaskBatch:
-    return WorkloadGenerator(SAMPLE_SEED).generate(preset, SAMPLE_TASKS)
+def _sample(preset: str, **ranges: Unpack[FeatureRanges]) -> TaskBatch:
+    return WorkloadGenerator(SAMPLE_SEED).generate(preset, SAMPLE_TASKS, **ranges)
 
 
 @cache
@@ -105,7 +111,7 @@ def computed_file() -> str:
         for speedup in get_args(Speedup):
             for gpus in STORED_GPUS:
                 cluster = ClusterSpec.default(gpus)
-                rate = capacity_of_tasks(tasks, cluster, FormulaCost(speedup))
+                rate = capacity_of_tasks(tasks, World(cluster, Physics(FormulaCost(speedup))))
                 entries[preset][describe(cluster, speedup)] = rate
     sample = {"tasks": SAMPLE_TASKS, "seed": SAMPLE_SEED}
     return json.dumps({"unit": "tasks per second", "sample": sample, "capacity": entries}, indent=1) + "\n"

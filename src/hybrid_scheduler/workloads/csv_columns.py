@@ -93,7 +93,7 @@ def task_parsers(columns: Iterable[str], *, time_given: bool) -> dict[str, Parse
     parsers: dict[str, Parser] = {
         "task_id": parse_ids,
         **{name: number_parser(legal) for name, legal in TASK_RANGES.items()},
-        "size": number_parser(sizes, hint),
+        **dict.fromkeys(("size", "task_size"), number_parser(sizes, hint)),
         "dependencies": parse_dependencies,
         "kind": parse_kinds,
     }

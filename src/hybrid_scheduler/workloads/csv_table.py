@@ -50,7 +50,7 @@ def read_table(path: str | Path) -> TableFile:
     devices: list[str] = []
 
     def choose(header: tuple[str, ...]) -> Mapping[str, Parser]:
-        names.update(task_column_names(path, header))
+        names.update(task_column_names(header))
         devices.extend(name for name in header if name not in names.values())
         if "" in devices:
             position = header.index("") + 1

@@ -23,13 +23,14 @@ COLUMNS = (
 """The columns of a trace, in the order they are written."""
 
 
-def task_column_names(path: object, header: tuple[str, ...]) -> dict[str, str]:
-    """Which column of the file (value) is which task column (key); `task_size` is taken for `size`."""
-    if "size" in header and "task_size" in header:
-        raise InvalidInputError(f"{path}, line 1: columns 'size' and 'task_size' mean the same; delete one")
+def task_column_names(header: tuple[str, ...]) -> dict[str, str]:
+    """Which column of the file (value) is which task column (key); `task_size` is another name of `size`.
+
+    A file may have both, as a table by `WorkloadGenerator.to_dataframe` does; `build_tasks` checks that they agree.
+    """
     names = {name: name for name in COLUMNS if name in header}
     if "task_size" in header:
-        names["size"] = "task_size"
+        names["task_size" if "size" in header else "size"] = "task_size"
     return names
 
 
@@ -42,6 +43,7 @@ def build_tasks(file: CsvFile, names: dict[str, str], filled: dict[str, FloatArr
         filled: Columns that take the place of absent ones.
     """
     columns: dict[str, Any] = {**filled, **{name: file.columns[column] for name, column in names.items()}}
+    _refuse_two_sizes(file, columns["size"], columns.pop("task_size", columns["size"]))
     ids: IntArray = columns.setdefault("task_id", np.arange(len(file), dtype=np.int64))
     _refuse_twins(file, ids)
     dependencies: list[tuple[int, ...]] | None = columns.get("dependencies")
@@ -58,6 +60,12 @@ def row_of_each(ids: IntArray, tasks: TaskBatch) -> IntArray:
     by_id = np.argsort(ids)
     rows: IntArray = by_id[np.searchsorted(ids[by_id], tasks.task_id)]
     return rows
+
+
+def _refuse_two_sizes(file: CsvFile, size: FloatArray, task_size: FloatArray) -> None:
+    for row in np.flatnonzero(size != task_size)[:1]:
+        problem = f"{task_size[row]:g} is not the size {size[row]:g}; the columns mean the same, delete one"
+        raise file.error(int(row), "task_size", problem)
 
 
 def _refuse_twins(file: CsvFile, ids: IntArray) -> None:

@@ -48,7 +48,7 @@ def read_csv(path: str | Path) -> TraceFile:
     names: dict[str, str] = {}
 
     def choose(header: tuple[str, ...]) -> Mapping[str, Parser]:
-        names.update(task_column_names(path, header))
+        names.update(task_column_names(header))
         for required in REQUIRED:
             if required not in names:
                 raise _missing(path, required, [name for name in header if name not in names.values()], header)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,15 @@ _STREAM_BLOCK = 4096
 _DEFAULT_RANGES: tuple[Range, Range, Range] = ((100, 5000), (0.1, 1.0), (10, 500))
 
 
+class _Load:
+    """`WorkloadGenerator.load`: on an object it fills that one, on the class it makes a new one."""
+
+    def __get__(
+        self, generator: WorkloadGenerator | None, owner: type[WorkloadGenerator]
+    ) -> Callable[[str | Path], WorkloadGenerator]:
+        return (owner() if generator is None else generator).read
+
+
 class WorkloadGenerator:
     """Draws workloads. A workload depends on the seed and the arguments alone: asked twice, it is the same.
 
@@ -31,6 +40,8 @@ class WorkloadGenerator:
     Args:
         seed: A whole number, at least 0.
     """
+
+    load = _Load()
 
     def __init__(self, seed: int = 0) -> None:
         if not (isinstance(seed, int | np.integer) and seed >= 0):
@@ -143,9 +154,17 @@ class WorkloadGenerator:
         )
         return _tasks(Synthesis(spec, self.seed), num_tasks)
 
-    def synthesis(self, preset: str | Preset) -> Synthesis:
-        """The endless drawing of a preset at one task per second, to be taken in blocks."""
-        return Synthesis(WorkloadSpec(find_preset(preset), None, 1.0, None, None, None, 0.0, 1), self.seed)
+    def synthesis(
+        self,
+        preset: str | Preset,
+        *,
+        size_range: Range | None = None,
+        intensity_range: Range | None = None,
+        memory_range: Range | None = None,
+    ) -> Synthesis:
+        """The endless drawing of a preset at one task per second, to be taken in blocks; ranges as for `generate`."""
+        spec = WorkloadSpec(find_preset(preset), None, 1.0, size_range, intensity_range, memory_range, 0.0, 1)
+        return Synthesis(spec, self.seed)
 
     @property
     def workload(self) -> TaskBatch:
@@ -156,35 +175,47 @@ class WorkloadGenerator:
 
     def get_statistics(self) -> dict[str, float | int | None]:
         """Figures of the last workload; `arrival_rate` is the observed one, None when all tasks arrive at once."""
-        tasks = self.workload
-        span = float(tasks.arrival_time[-1] - tasks.arrival_time[0])
-        return {
-            "num_tasks": len(tasks),
-            "avg_size": float(tasks.size.mean()),
-            "min_size": float(tasks.size.min()),
-            "max_size": float(tasks.size.max()),
-            "avg_intensity": float(tasks.compute_intensity.mean()),
-            "avg_memory": float(tasks.memory_required.mean()),
-            "avg_duration": float(tasks.duration_estimate.mean()),
-            "total_duration": float(tasks.duration_estimate.sum()),
-            "arrival_rate": (len(tasks) - 1) / span if span > 0 else None,
-            "num_dependencies": len(tasks.parents),
-        }
+        return statistics(self.workload)
 
     def to_dataframe(self) -> pd.DataFrame:
-        """The last workload as a pandas table, one row per task, `dependencies` as lists of ids."""
+        """The last workload as a pandas table, one row per task, `dependencies` as lists of ids.
+
+        `task_size` is `size` under its earlier name.
+        """
         import pandas as pd  # slow to import, and only this method needs it
 
-        return pd.DataFrame(task_columns(self.workload))
+        table = pd.DataFrame(task_columns(self.workload))
+        table.insert(2, "task_size", table["size"])
+        return table
 
     def save_workload(self, path: str | Path) -> None:
         """Write the last workload as CSV (compressed if the name ends in `.gz`); `load` gives back the same bits."""
         write_csv(path, self.workload)
 
-    def load(self, path: str | Path) -> TaskBatch:
-        """Read a CSV trace and make it the last workload."""
+    def read(self, path: str | Path) -> WorkloadGenerator:
+        """Read a CSV trace and make it the last workload; returns the generator itself.
+
+        What `load` does on an object; ``WorkloadGenerator.load(path)`` makes a new generator.
+        """
         self._last = read_csv(path).tasks
-        return self._last
+        return self
+
+
+def statistics(tasks: TaskBatch) -> dict[str, float | int | None]:
+    """Figures of a workload; `arrival_rate` is the observed one, None when all tasks arrive at once."""
+    span = float(tasks.arrival_time[-1] - tasks.arrival_time[0])
+    return {
+        "num_tasks": len(tasks),
+        "avg_size": float(tasks.size.mean()),
+        "min_size": float(tasks.size.min()),
+        "max_size": float(tasks.size.max()),
+        "avg_intensity": float(tasks.compute_intensity.mean()),
+        "avg_memory": float(tasks.memory_required.mean()),
+        "avg_duration": float(tasks.duration_estimate.mean()),
+        "total_duration": float(tasks.duration_estimate.sum()),
+        "arrival_rate": (len(tasks) - 1) / span if span > 0 else None,
+        "num_dependencies": len(tasks.parents),
+    }
 
 
 def _batch(block: Block, first: int = 0) -> TaskBatch:

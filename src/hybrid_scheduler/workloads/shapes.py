@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypedDict
 
 import numpy as np
 
@@ -11,6 +11,16 @@ from hybrid_scheduler.model import FloatArray, InvalidInputError
 from hybrid_scheduler.workloads.streams import Streams
 
 Range = tuple[float, float]
+
+
+class FeatureRanges(TypedDict, total=False):
+    """Ranges to map a preset's features onto; None keeps the preset's own."""
+
+    size_range: Range | None
+    intensity_range: Range | None
+    memory_range: Range | None
+
+
 ENDLESS_DRIFT_TASKS = 1000
 
 

@@ -7,15 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.task import TaskBatch
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.scenario import Scenario
 from hybrid_scheduler.schedulers.base import Learner, Scheduler
-from hybrid_scheduler.training.pretrained import MODELS, load_pretrained
+from hybrid_scheduler.training.pretrained import load_pretrained
 from hybrid_scheduler.training.train import train_scheduler
-
-TRAINING_SEED = 1_000_003
-"""Added to the run's seed for the tasks learners are trained on: never those they are judged by."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +20,17 @@ class Start:
     Attributes:
         models: Files to load, each for the learners that read its kind of file.
         train_tasks: Train from scratch on so many tasks; 0 starts cold; None takes the packaged model where it fits.
-        training: Makes so many tasks of the race's own kind from another seed; None when there is no such source.
     """
 
-    models: tuple[Path, ...]
-    train_tasks: int | None
-    training: Callable[[int, int], TaskBatch] | None
+    models: tuple[Path, ...] = ()
+    train_tasks: int | None = None
 
 
 def prepare(
     schedulers: Mapping[str, Scheduler],
     start: Start,
-    cluster: ClusterSpec,
-    physics: Physics,
-    *,
-    seed: int,
-    isolated: bool,
-    progress: Callable[[str, int], None] | None,
+    scenario: Scenario,
+    progress: Callable[[str, int], None] | None = None,
 ) -> list[str]:
     """Bring every learner to its start; returns what the user should know.
 
@@ -49,27 +38,21 @@ def prepare(
         InvalidInputError: A model fits no learner in the race, or there is nothing to train on.
     """
     if start.models and start.train_tasks is not None:
-        raise InvalidInputError("--model and --train-tasks both say how learners start; leave one out")
+        raise InvalidInputError("model and train_tasks both say how learners start; leave one out")
     learners = {name: each for name, each in schedulers.items() if isinstance(each, Learner)}
     chosen = _models(start.models, learners)
-    notes, tasks = [], None
+    notes, training, cluster = [], None, scenario.world.cluster
     for name, learner in learners.items():
         if name in chosen:
             learner.load_model(chosen[name])
             learner.check_devices(len(cluster.devices))
         elif start.train_tasks is None:
-            if not load_pretrained(learner, name, cluster):
+            if not load_pretrained(learner, scenario.world):
                 notes.append(f"{name} starts cold: no packaged model fits this node; --train-tasks N trains one first")
         elif start.train_tasks > 0:
-            if start.training is None:
-                raise InvalidInputError(
-                    "--train-tasks needs tasks of the same kind, but a table has no others; use --preset or --trace"
-                )
-            tasks = tasks or start.training(start.train_tasks, seed + TRAINING_SEED)
+            training = training or scenario.training(start.train_tasks)
             told = None if progress is None else (lambda done, name=name: progress(f"train {name}", done))
-            train_scheduler(
-                learner, tasks, cluster, physics, seed=seed + TRAINING_SEED, isolated=isolated, progress=told
-            )
+            train_scheduler(learner, training, progress=told)
     return notes
 
 
@@ -77,11 +60,11 @@ def _models(files: tuple[Path, ...], learners: Mapping[str, Learner]) -> dict[st
     """Which learner loads which file, by the kind of file each one writes."""
     chosen: dict[str, Path] = {}
     for path in files:
-        readers = [name for name in learners if Path(MODELS.get(name, "")).suffix == path.suffix]
+        readers = [name for name, learner in learners.items() if path.name.endswith(learner.model_suffix)]
         if not readers:
-            kinds = ", ".join(sorted({Path(MODELS[name]).suffix for name in learners if name in MODELS}))
+            kinds = ", ".join(sorted({learner.model_suffix for learner in learners.values()}))
             raise InvalidInputError(
-                f"--model {path}: no learner in this race reads such a file; known kinds: {kinds or 'none'}"
+                f"model {path}: no learner in this race reads such a file; known kinds: {kinds or 'none'}"
             )
         chosen.update(dict.fromkeys(readers, path))
     return chosen

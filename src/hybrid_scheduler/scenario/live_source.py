@@ -1,0 +1,123 @@
+"""Where the live race's tasks come from: an endless preset, or a trace over and over, at a rate that can change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.scenario.sources import PresetTasks, RecordedTasks
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
+
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Tasks that have arrived, and by their ids the ids of the tasks they must wait for."""
+
+    tasks: TaskBatch
+    parents: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Some consecutive tasks: their gaps are in mean gaps, their parents are positions in the block."""
+
+    tasks: TaskBatch
+    gaps: FloatArray
+
+
+class LiveSource:
+    """Hands out tasks in order of arrival.
+
+    Args:
+        source: Where they come from; recorded ones are repeated without an end.
+        seed: Of the drawing.
+        rate: Mean tasks per simulated second.
+        start: The first task arrives after this time.
+    """
+
+    def __init__(self, source: PresetTasks | RecordedTasks, seed: int, rate: float, *, start: float = 0.0) -> None:
+        self._blocks = _drawn(source, seed) if isinstance(source, PresetTasks) else _repeated(source.tasks)
+        self._block, self._used = next(self._blocks), 0
+        self._ids = np.zeros(len(self._block.gaps), dtype=np.int64)
+        self._schedule(start, rate)
+
+    def _schedule(self, start: float, rate: float) -> None:
+        """Arrivals of what is left of the block. All at once: a sum in pieces would depend on how it is cut."""
+        self.rate = rate
+        self._last = start
+        self._arrivals = start + np.cumsum(self._block.gaps[self._used :]) / rate
+
+    def until(self, time: float, most: int, first_id: int) -> Arrivals | None:
+        """What arrives up to a time, at most so many tasks, numbered from `first_id`; None when nothing does."""
+        taken = min(most, int(np.searchsorted(self._arrivals, time, side="right")))
+        if taken == 0:
+            return None
+        tasks, rows = self._block.tasks, slice(self._used, self._used + taken)
+        ids = np.arange(first_id, first_id + taken, dtype=np.int64)
+        self._ids[rows] = ids
+        batch = TaskBatch.from_columns(
+            tasks.size[rows],
+            tasks.compute_intensity[rows],
+            tasks.memory_required[rows],
+            task_id=ids,
+            arrival_time=self._arrivals[:taken],
+            duration_estimate=tasks.duration_estimate[rows],
+        )
+        arrived = Arrivals(batch, self._parents(rows))
+        self._last, self._arrivals = float(self._arrivals[taken - 1]), self._arrivals[taken:]
+        self._used += taken
+        if self._used == len(self._block.gaps):
+            self._block, self._used = next(self._blocks), 0
+            self._schedule(self._last, self.rate)
+        return arrived
+
+    def next_arrival(self) -> float:
+        """When the next task arrives."""
+        return float(self._arrivals[0])
+
+    def change_rate(self, rate: float, now: float) -> None:
+        """Go on at another rate from now on: what is left of the present gap shrinks or grows with it."""
+        passed = min(max(now - self._last, 0.0), self.next_arrival() - self._last)
+        self._schedule(now - passed * self.rate / rate, rate)
+
+    def _parents(self, rows: slice) -> dict[int, tuple[int, ...]]:
+        """Parents that came before their child; one that comes later in the trace cannot be waited for live."""
+        tasks = self._block.tasks
+        if not tasks.has_dependencies:
+            return {}
+        found = {}
+        for row in range(rows.start, rows.stop):
+            parents = tasks.parents[tasks.parent_start[row] : tasks.parent_start[row + 1]]
+            earlier = parents[parents < row]
+            if len(earlier):
+                found[int(self._ids[row])] = tuple(self._ids[earlier].tolist())
+        return found
+
+
+def _drawn(source: PresetTasks, seed: int) -> Iterator[_Block]:
+    """The tasks `WorkloadGenerator(seed)` draws of a preset, in blocks."""
+    synthesis = WorkloadGenerator(seed).synthesis(source.preset, **source.ranges)
+    clock = 0.0
+    while True:
+        block = synthesis.take(BLOCK)
+        tasks = TaskBatch.from_columns(
+            block.size, block.compute_intensity, block.memory_required, arrival_time=block.arrival_time
+        )
+        yield _Block(tasks, np.diff(block.arrival_time, prepend=clock))
+        clock = float(block.arrival_time[-1])
+
+
+def _repeated(trace: TaskBatch) -> Iterator[_Block]:
+    span = float(trace.arrival_time[-1] - trace.arrival_time[0]) if len(trace) else 0.0
+    if span <= 0:
+        raise InvalidInputError("a trace for the live race needs at least two tasks that arrive at different times")
+    mean = span / (len(trace) - 1)
+    gaps = np.diff(trace.arrival_time, prepend=trace.arrival_time[0] - mean) / mean
+    while True:
+        yield _Block(trace, gaps)

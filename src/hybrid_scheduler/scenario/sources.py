@@ -1,0 +1,186 @@
+"""Where the tasks of a scenario come from: a preset, or a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.task import TaskBatch
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.workloads.arrivals import PoissonArrivals
+from hybrid_scheduler.workloads.capacity import capacity, capacity_of_tasks
+from hybrid_scheduler.workloads.csv_table import TableFile
+from hybrid_scheduler.workloads.csv_trace import TraceFile, read_csv
+from hybrid_scheduler.workloads.generator import WorkloadGenerator
+from hybrid_scheduler.workloads.presets import find_preset
+from hybrid_scheduler.workloads.shapes import FeatureRanges, Range
+from hybrid_scheduler.workloads.streams import Streams
+from hybrid_scheduler.workloads.synthesis import RATE_LIMITS
+
+DEFAULT_PARENTS = 3
+UNTIMED_RATE = 100.0
+"""Tasks per second where arrivals mean nothing."""
+RANGES = ("size_range", "intensity_range", "memory_range")
+
+
+@dataclass(frozen=True)
+class PresetTasks:
+    """Tasks drawn from a preset.
+
+    Attributes:
+        preset: Its name.
+        size_range: Lowest and highest size to map the preset's sizes onto; None keeps the preset's own.
+        intensity_range: The same for intensity.
+        memory_range: The same for memory, in MB.
+        dependency_prob: Probability that a task waits for earlier ones.
+        max_dependencies: Most parents of such a task.
+    """
+
+    preset: str = "mixed"
+    size_range: Range | None = None
+    intensity_range: Range | None = None
+    memory_range: Range | None = None
+    dependency_prob: float = 0.0
+    max_dependencies: int = DEFAULT_PARENTS
+
+    def __post_init__(self) -> None:
+        for name, own in zip(RANGES, find_preset(self.preset).shapes.ranges, strict=True):
+            wanted = getattr(self, name)
+            if wanted is not None:
+                object.__setattr__(self, name, None if tuple(wanted) == own else tuple(wanted))
+
+    @property
+    def ranges(self) -> FeatureRanges:
+        """The ranges by name."""
+        return {
+            "size_range": self.size_range,
+            "intensity_range": self.intensity_range,
+            "memory_range": self.memory_range,
+        }
+
+    def capacity(self, world: World) -> float:
+        """Tasks per second that a node can do at most."""
+        return capacity(self.preset, world, **self.ranges)
+
+    def draw(self, seed: int, count: int, rate: float | None) -> TaskBatch:
+        """So many tasks; without a rate their arrivals mean nothing."""
+        return WorkloadGenerator(seed).generate(
+            self.preset,
+            count,
+            UNTIMED_RATE if rate is None else rate,
+            **self.ranges,
+            dependency_prob=self.dependency_prob,
+            max_dependencies=self.max_dependencies,
+        )
+
+    def facts(self) -> dict[str, object]:
+        """For a document: what is not as the preset has it."""
+        ranges = {name: getattr(self, name) for name in RANGES}
+        facts: dict[str, object] = {name: list(wanted) for name, wanted in ranges.items() if wanted is not None}
+        if self.dependency_prob:
+            facts |= {"dependency_prob": self.dependency_prob, "max_dependencies": self.max_dependencies}
+        return facts
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedTasks:
+    """Tasks of a file, or any given ones.
+
+    Attributes:
+        tasks: The tasks.
+        name: Where they come from.
+        kind: `trace`, or `table` for tasks that have times only on the devices of their file.
+        derived: The columns the file does not have.
+    """
+
+    tasks: TaskBatch
+    name: str = "given tasks"
+    kind: Literal["trace", "table"] = "trace"
+    derived: tuple[str, ...] = ()
+    _capacity: dict[int, tuple[World, float]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> RecordedTasks:
+        """The tasks of a CSV trace.
+
+        Raises:
+            InvalidInputError: Something is wrong in the file.
+        """
+        return cls.of(read_csv(path), path)
+
+    @classmethod
+    def of(cls, file: TraceFile | TableFile, path: str | Path) -> RecordedTasks:
+        """The tasks of a file that was read from this path."""
+        return cls(file.tasks, str(path), "trace" if isinstance(file, TraceFile) else "table", file.derived)
+
+    def capacity(self, world: World) -> float:
+        """Tasks per second of this kind that a node can do at most."""
+        if id(world) not in self._capacity:
+            self._capacity[id(world)] = world, capacity_of_tasks(self.tasks, world)
+        return self._capacity[id(world)][1]
+
+    def first(self, count: int) -> RecordedTasks:
+        """The tasks that arrive first.
+
+        Raises:
+            InvalidInputError: There are fewer, or one waits for a task that would be left out.
+        """
+        tasks = self.tasks
+        if count > len(tasks):
+            raise InvalidInputError(f"{count} tasks are wanted, but {self.name} has only {len(tasks)} tasks")
+        inside = slice(0, tasks.parent_start[count])
+        late = np.flatnonzero(tasks.parents[inside] >= count)
+        if len(late):
+            child = int(np.searchsorted(tasks.parent_start, late[0], side="right")) - 1
+            raise InvalidInputError(
+                f"the first {count} tasks of {self.name} hold task {tasks.task_id[child]} but not task "
+                f"{tasks.task_id[tasks.parents[late[0]]]}, which it waits for; keep more tasks"
+            )
+        columns = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time", "duration_estimate")
+        head = {name: getattr(tasks, name)[:count] for name in (*columns, "kind_index")}
+        start, parents = tasks.parent_start[: count + 1], tasks.parents[inside]
+        return replace(
+            self, tasks=replace(tasks, **head, parent_start=start, parents=parents, _position={}), _capacity={}
+        )
+
+    def at(self, rate: float, seed: int) -> TaskBatch:
+        """The same tasks with all gaps stretched alike; Poisson arrivals where there were no gaps.
+
+        Raises:
+            InvalidInputError: There can be no such rate.
+        """
+        low, high = RATE_LIMITS
+        if not low <= rate <= high:
+            raise InvalidInputError(
+                f"the arrival rate is {rate:g}, but it must be from {low:g} to {high:g} tasks per second"
+            )
+        tasks, observed = self.tasks, observed_rate(self.tasks)
+        if observed is None:
+            gaps = PoissonArrivals().gaps(Streams(seed), len(tasks))
+            return tasks.with_arrivals(np.cumsum(gaps) / rate)
+        first = tasks.arrival_time[0]
+        return tasks.with_arrivals(first + (tasks.arrival_time - first) * (observed / rate))
+
+
+def observed_rate(tasks: TaskBatch) -> float | None:
+    """Tasks per second between the first and the last; None when all arrive at once."""
+    span = float(tasks.arrival_time[-1] - tasks.arrival_time[0])
+    return (len(tasks) - 1) / span if span > 0 else None
+
+
+def drawn_again(tasks: TaskBatch, count: int, seed: int) -> TaskBatch:
+    """So many tasks drawn from these at random, each with the gap before it; dependencies are left out."""
+    rows = np.random.default_rng(seed).integers(0, len(tasks), count)
+    gaps = np.diff(tasks.arrival_time, prepend=tasks.arrival_time[0])
+    return TaskBatch.from_columns(
+        tasks.size[rows],
+        tasks.compute_intensity[rows],
+        tasks.memory_required[rows],
+        arrival_time=np.cumsum(gaps[rows]),
+        duration_estimate=tasks.duration_estimate[rows],
+        kind=[tasks.kinds[tasks.kind_index[row]] for row in rows],
+    )
