@@ -43,7 +43,7 @@ ENV PATH=/opt/hms/bin:$PATH \
 WORKDIR /srv/hms
 USER 10001
 # Compiled here, so that the first start of a container does not wait for the compiler.
-RUN python -m hybrid_scheduler.server.live.warm
+RUN python -m hybrid_scheduler.live.warm
 VOLUME ["/srv/hms/data", "/srv/hms/models"]
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=4 \

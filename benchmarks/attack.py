@@ -15,7 +15,7 @@ import time
 import traceback
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / part) for part in (".", "server/live")]
+sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / part) for part in (".", "live")]
 from attacks import checks  # noqa: E402  (needs the tests' modules)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / part) for part in (".", "server", "server/live")]
+sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / part) for part in (".", "server", "live")]
 from attacks.tasks import metric, racing  # noqa: E402
 from fuzzing import fuzz  # type: ignore[attr-defined]  # noqa: E402  (that of the tests)
 from live_service import LiveService, until  # noqa: E402

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from store import postgresql, sqlite
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / part) for part in (".", "server/live")]
+sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / part) for part in (".", "live")]
 from killing_rounds import Submitter, check_history, survive  # noqa: E402  (the same as in the tests)
 from live_service import LiveService, until  # noqa: E402
 from random_kills import kill_at_random  # noqa: E402

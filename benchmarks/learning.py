@@ -23,6 +23,8 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from hybrid_scheduler.physics.world import World
+
 LOADS = (0.3, 0.6, 0.8)
 OTHER_WORLD = """
 devices:
@@ -119,25 +121,24 @@ def forest(seeds: list[int], jobs: int) -> None:
 def policy(seeds: list[int], jobs: int) -> None:
     """Whether a learner hides a constant policy: where its tasks go, and what that depends on."""
     from hybrid_scheduler.engine.race import Race
-    from hybrid_scheduler.physics.device import ClusterSpec
-    from hybrid_scheduler.physics.settings import Physics
+    from hybrid_scheduler.scenario import RecordedTasks, Scenario
     from hybrid_scheduler.schedulers.registry import create_scheduler
     from hybrid_scheduler.training.train import train_scheduler
     from hybrid_scheduler.workloads import WorkloadGenerator
     from hybrid_scheduler.workloads.capacity import capacity
 
-    cluster, physics, seed = ClusterSpec.default(), Physics(), seeds[0]
-    rate = 0.6 * capacity("mixed", cluster, physics.cost)
+    world, seed = World(), seeds[0]
+    rate = 0.6 * capacity("mixed", world)
     training = WorkloadGenerator(seed + 1000).generate("mixed", 20_000, rate)
     tasks = WorkloadGenerator(seed).generate("mixed", 10_000, rate)
-    race = Race(tasks, cluster, physics, seed=seed)
+    race = Race(tasks, world, seed=seed)
     print("\nWhere tasks go at load 0.6: share of work on each device, and mean GPU fraction by tercile")
     for name in ("rl_agent", "hybrid_ml", "oracle"):
         scheduler = create_scheduler(name, seed)
-        train_scheduler(scheduler, training, cluster, physics, seed=seed + 1000)
+        train_scheduler(scheduler, Scenario(RecordedTasks(training), world, seed=seed + 1000))
         outcomes = race.run(scheduler)
         devices = np.bincount(outcomes.part_device, weights=outcomes.part_share, minlength=5) / len(tasks)
-        print(f"{name:>10} " + "  ".join(f"{n} {s:.3f}" for n, s in zip(cluster.names, devices, strict=True)))
+        print(f"{name:>10} " + "  ".join(f"{n} {s:.3f}" for n, s in zip(world.cluster.names, devices, strict=True)))
         on_gpu = outcomes.part_device > 0
         fraction = np.bincount(outcomes.part_task[on_gpu], weights=outcomes.part_share[on_gpu], minlength=len(tasks))
         busy = np.array(

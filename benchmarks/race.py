@@ -23,9 +23,8 @@ from sklearn.ensemble import RandomForestRegressor
 
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import ClusterView, Decision, Label, LabelBatch, Outcome, Task
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.labels import label_tasks
-from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.scenario import RecordedTasks, Scenario
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.training.train import train_scheduler
@@ -82,7 +81,7 @@ class ObviousAgent(Scheduler):
 
         self.online, self.target = network(), network()
         self.optimiser = torch.optim.Adam(self.online.parameters(), lr=1e-3)
-        self.memory: deque[tuple[list[float], int, float, list[float]]] = deque(maxlen=50_000)
+        self.replay: deque[tuple[list[float], int, float, list[float]]] = deque(maxlen=50_000)
         self.pending: dict[int, tuple[list[float], int]] = {}
         self.last: list[float] = [0.0] * 8
         self.updates = 0
@@ -95,12 +94,12 @@ class ObviousAgent(Scheduler):
         self.last = state
         return Decision.whole(action)
 
-    def observe(self, outcome: Outcome) -> None:
+    def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
         state, action = self.pending.pop(outcome.task_id)
-        self.memory.append((state, action, -outcome.response_time, self.last))
-        if len(self.memory) < 64:
+        self.replay.append((state, action, -outcome.response_time, self.last))
+        if len(self.replay) < 64:
             return
-        states, actions, rewards, following = zip(*random.sample(self.memory, 64), strict=True)
+        states, actions, rewards, following = zip(*random.sample(self.replay, 64), strict=True)
         value = self.online(torch.tensor(states)).gather(1, torch.tensor(actions)[:, None]).squeeze(1)
         with torch.no_grad():
             best = self.online(torch.tensor(following)).argmax(1, keepdim=True)
@@ -131,17 +130,18 @@ def main() -> None:
     count = parser.parse_args().tasks
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    cluster, physics = ClusterSpec.default(), Physics()
-    rate = 0.6 * capacity("mixed", cluster, physics.cost)
+    world = World()
+    rate = 0.6 * capacity("mixed", world)
     training = WorkloadGenerator(99).generate("mixed", 1000, rate)
-    labels = label_tasks(training, physics.nominal_times(training, cluster), cluster, physics)
+    labels = world.timed(training).labels()
+    trained_on = Scenario(RecordedTasks(training), world, seed=99)
     race = Race(WorkloadGenerator(1).generate("mixed", count, rate))
     short = Race(WorkloadGenerator(1).generate("mixed", max(200, count // 10), rate))
 
     def learners() -> list[Scheduler]:
         found = [create_scheduler("hybrid_ml", 1), create_scheduler("rl_agent", 1, energy_weight=0.0)]
         for each in found:
-            train_scheduler(each, training, cluster, physics, seed=99)
+            train_scheduler(each, trained_on)
         return found
 
     def ours() -> list[Scheduler]:
@@ -169,7 +169,7 @@ def main() -> None:
     quiet = ours()
     quiet[-1].learning = False  # type: ignore[attr-defined]
     still = create_scheduler("static_forest", 1)
-    train_scheduler(still, training, cluster, physics, seed=99)
+    train_scheduler(still, trained_on)
     quiet[-2] = still
     long = Race(WorkloadGenerator(1).generate("mixed", 20_000, rate))
     seconds_for(short, quiet)

@@ -1,10 +1,10 @@
 """What the service stands, against real servers on this machine.
 
-    python benchmarks/service.py [flat-out] [feed] [memory] [start] [history] [--results 1000000]
+    python benchmarks/service.py [flat-out] [feed] [rss] [start] [history] [--results 1000000]
 
-flat-out: tasks per second of the live engine with store and feed on, against batch races of the same six, taking turns.
+flat-out: tasks per second of the live engine with store and feed on, against batch races of the same schedulers.
 feed: 200 WebSocket clients at 10 Hz, 3 of which read nothing: from the engine to each client, and GET /api/status.
-memory: resident memory of both processes over 100 000 tasks.
+rss: resident set size of both processes over 100 000 tasks.
 start: from the command to the first update of a running race, twice.
 history: GET /api/history/comparative with a long history, on SQLite and PostgreSQL.
 """
@@ -35,14 +35,13 @@ from websockets.exceptions import ConnectionClosed
 
 from hybrid_scheduler.config import Config
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.engine.source import LiveSource
+from hybrid_scheduler.live.plan import Plan
+from hybrid_scheduler.live.start import LiveStart
 from hybrid_scheduler.schedulers.base import Learner
-from hybrid_scheduler.server.live.plan import Plan
-from hybrid_scheduler.server.live_start import LiveStart
 from hybrid_scheduler.store import open_store
 from hybrid_scheduler.training.pretrained import load_pretrained
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / part) for part in (".", "server/live")]
+sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / part) for part in (".", "live")]
 from live_service import LIGHT, LiveService, until  # noqa: E402  (the servers are those of the tests)
 
 SIX = ("--schedulers", ",".join(SCHEDULERS))
@@ -77,16 +76,16 @@ class Pace(NamedTuple):
 
 
 def batch_rate(tasks: int) -> Pace:
-    """A batch race of the six, all learning on."""
+    """A batch race of the default schedulers, all learning on."""
     plan = Plan.of(LiveStart(Config()))
-    arrived = LiveSource("mixed", plan.seed, plan.rate).until(np.inf, tasks, 0)
+    arrived = plan.source(0.0).until(np.inf, tasks, 0)
     assert arrived is not None
     schedulers = {name: plan.build(name) for name in SCHEDULERS}
-    for name, scheduler in schedulers.items():
+    for scheduler in schedulers.values():
         if isinstance(scheduler, Learner):
-            load_pretrained(scheduler, name, plan.cluster)
+            load_pretrained(scheduler, plan.world)
     began, used = time.perf_counter(), time.process_time()
-    race = Race(arrived.tasks, plan.cluster, plan.physics, seed=plan.seed)
+    race = Race(arrived.tasks, plan.world, seed=plan.seed)
     for scheduler in schedulers.values():
         race.run(scheduler)
     return Pace(tasks / (time.perf_counter() - began), (time.process_time() - used) / tasks)
@@ -223,23 +222,23 @@ def feed(seconds: float) -> None:
             line(f"{what}, median / p99 of {len(found):,}", shown, f"p99 < {limit * 1e3:g} ms", high < limit)
 
 
-# --- memory, start, history ---------------------------------------------------------------------------------------
+# --- rss, start, history ------------------------------------------------------------------------------------------
 
 
-def memory(tasks: int) -> None:
-    print(f"memory over {tasks:,} tasks ({', '.join(LIGHT)}, flat out)")
+def rss(tasks: int) -> None:
+    print(f"resident set size over {tasks:,} tasks ({', '.join(LIGHT)}, flat out)")
     with served() as service:
         service.start()
         service.change(flat_out=True)
-        found = []
+        sizes = []
         for part in range(1, 6):
             until(lambda part=part: _processed(service) >= part * tasks // 5, "tasks", 600.0)  # type: ignore[misc]
-            found.append([_megabytes(each) for each in (service.engine_id, service.process_id)])
+            sizes.append([_megabytes(process) for process in (service.engine_id, service.process_id)])
             print(
-                f"  {_processed(service):>9,} tasks: engine {found[-1][0]:.0f} MB, server {found[-1][1]:.0f} MB",
+                f"  {_processed(service):>9,} tasks: engine {sizes[-1][0]:.0f} MB, server {sizes[-1][1]:.0f} MB",
                 flush=True,
             )
-        grown = max(last - early for last, early in zip(found[-1], found[1], strict=True))
+        grown = max(last - early for last, early in zip(sizes[-1], sizes[1], strict=True))
         line("growth from two fifths to the end", f"{grown:+.1f} MB", "below 20 MB", grown < 20)
 
 
@@ -261,7 +260,7 @@ async def _first_update(service: LiveService) -> dict[str, Any]:
 
 
 def start() -> None:
-    print("from the command to the first update of a running race (the six)")
+    print("from the command to the first update of a running race (default schedulers)")
     with served(*SIX) as service:
         for what, limit in (("first start", 10.0), ("second start", 5.0)):
             began = time.monotonic()
@@ -308,7 +307,7 @@ def main() -> None:
     known: dict[str, Callable[[argparse.Namespace], None]] = {
         "flat-out": lambda asked: flat_out(asked.rounds, asked.seconds),
         "feed": lambda asked: feed(asked.seconds),
-        "memory": lambda asked: memory(asked.tasks),
+        "rss": lambda asked: rss(asked.tasks),
         "start": lambda asked: start(),
         "history": lambda asked: history(asked.results),
     }

@@ -29,13 +29,14 @@ def batch_of(run: RunRow, first: int, count: int = BATCH) -> Batch:
     tasks, results, labels = [], [], []
     for number in range(first, first + count):
         task_id, x = run.first_task_id + number, number / 7
-        tasks.append(TaskRow(task_id, run.id, 960.0 + x, 0.75, 81.0, x))
+        tasks.append(TaskRow(task_id, run.id, 960.0 + x, 0.75, 81.0, x, (), 0.75 + x / 3, "synthetic"))
         for index, name in enumerate(SCHEDULERS):
             parts = [PartRow(f"gpu_{index % 4}", 0.8, x, x + 0.25, 0.2512345678901)]
             if index % 3 == 0:
                 parts.append(PartRow("cpu_0", 0.2, x, x + 0.1234567890123, 0.12))
             times = (0.25, 0.5 + index / 3, 0.75 + index / 3, x + 0.75, 22.5 + x, 4.5e-5)
-            results.append(ResultRow(task_id, name, 0.8, index % 4, *times, False, tuple(parts)))
+            queue = (0.0, x / 11, 0.0, 0.25 + index / 3, 0.0)
+            results.append(ResultRow(task_id, name, 0.8, index % 4, *times, False, tuple(parts), None, x, queue))
         times_by_device = dict.fromkeys(("cpu_0", "gpu_0", "gpu_1", "gpu_2", "gpu_3"), 0.1 + x / 9)
         labels.append(TrainingRow(task_id, 960.0 + x, 0.75, 81.0, 0.8, 0.25, times_by_device))
     return Batch(tasks, results, labels)

@@ -41,7 +41,7 @@ install_environment() {
         return 1
     fi
     say "Compiling what the live race needs ..."
-    if ! "$venv/bin/python" -m hybrid_scheduler.server.live.warm >&2; then
+    if ! "$venv/bin/python" -m hybrid_scheduler.live.warm >&2; then
         say "The compilation failed, see above; the live race will try again when it starts."
     fi
     printf '%s\n' "$wanted" >"$stamp"

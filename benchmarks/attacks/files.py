@@ -18,10 +18,11 @@ import numpy as np
 
 from hybrid_scheduler.learning.predictors import RandomForestPredictor
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.physics.device import FIGURES, ClusterSpec
+from hybrid_scheduler.physics.device import FIGURES
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Learner
 from hybrid_scheduler.schedulers.registry import create_scheduler
-from hybrid_scheduler.training.pretrained import MODELS, load_pretrained
+from hybrid_scheduler.training.pretrained import load_pretrained
 
 COMPARE = ("compare", "--schedulers", "mct", "--tasks", "20")
 MOST_ADDRESSES = 8 << 30
@@ -143,8 +144,8 @@ def check_flipped_bytes(folder: Path) -> str:
         learner, again = create_scheduler(name), create_scheduler(name)
         assert isinstance(learner, Learner)
         assert isinstance(again, Learner)
-        assert load_pretrained(learner, name, ClusterSpec.default())
-        path = folder / MODELS[name]
+        assert load_pretrained(learner, World())
+        path = folder / f"{name}{learner.model_suffix}"
         learner.save_model(path)
         again.load_model(path)
         whole = path.read_bytes()

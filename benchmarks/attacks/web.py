@@ -68,7 +68,7 @@ def answer(connection: socket.socket) -> tuple[int, Any]:
 
 
 def megabytes(process: int) -> float:
-    """Resident memory."""
+    """Resident set size."""
     return int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
 
 
@@ -125,7 +125,7 @@ class Probe:
 
 
 def check_endless_headers(folder: Path) -> str:
-    """Five connections with 200 MB of headers each get 431 and cost no memory."""
+    """Five connections with 200 MB of headers each get 431 and take no room."""
     with served(folder) as service:
         before, sent, told = megabytes(service.process_id), 0, 0
         peak = before
@@ -142,7 +142,7 @@ def check_endless_headers(folder: Path) -> str:
         assert told == 5
         assert grown < 10, f"the web process has grown by {grown:.0f} MB"
         assert refused(service)["headers_too_large"] == 10
-        return f"{sent} MB went in, memory {grown:+.1f} MB"
+        return f"{sent} MB went in, resident {grown:+.1f} MB"
 
 
 def check_patience(folder: Path) -> str:
@@ -212,7 +212,7 @@ def check_crowd(folder: Path) -> str:
         assert ended["messages"] > 700 * 2 * 15, "two updates a second each"
         assert 5 < cut < 13, f"those who never read were cut after {cut:.1f} s"
         assert grown < 150, f"the web process has grown by {grown:.0f} MB"
-        return f"{probe.verdict()}, memory {grown:+.0f} MB, the deaf were cut after {cut:.1f} s"
+        return f"{probe.verdict()}, resident {grown:+.0f} MB, the deaf were cut after {cut:.1f} s"
 
 
 def check_foreign_names(folder: Path) -> str:

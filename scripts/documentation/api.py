@@ -10,7 +10,7 @@ from documentation.tables import code, table
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.app import create_app
 from hybrid_scheduler.server.engine_port import EnginePort
-from hybrid_scheduler.server.store_door import StoreDoor
+from hybrid_scheduler.server.store_access import StoreAccess
 from hybrid_scheduler.store import open_store
 
 INTRODUCTION = """# API
@@ -30,10 +30,10 @@ Document = dict[str, Any]
 
 def openapi_document() -> Document:
     """The document of a service with default settings; nothing is started."""
-    settings = ServiceSettings(_env_file=None)  # type: ignore[call-arg]
-    door = StoreDoor(partial(open_store, settings.database))
+    settings = ServiceSettings(_env_file=None)
+    store_access = StoreAccess(partial(open_store, settings.database))
     # Describing itself, an application does not touch its engine.
-    return create_app(settings, cast("EnginePort", None), door).openapi()
+    return create_app(settings, cast("EnginePort", None), store_access).openapi()
 
 
 def api_page(document: Document) -> str:

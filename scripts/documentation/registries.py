@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from documentation.tables import code, documented, first_line, table
+from documentation.tables import code, documented, table
 from hybrid_scheduler.experiments.registry import experiment_classes
-from hybrid_scheduler.metrics.registry import metric_classes
+from hybrid_scheduler.metrics.registry import metric_infos
 from hybrid_scheduler.schedulers.base import Learner, Scheduler
+from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 from hybrid_scheduler.schedulers.registry import scheduler_class, scheduler_names
-from hybrid_scheduler.schedulers.the_six import THE_SIX
 from hybrid_scheduler.workloads import PRESETS
 
 BETTER = {True: "bigger", False: "smaller", None: "neither"}
@@ -23,9 +23,10 @@ def schedulers_page() -> str:
         (f"[{name}](#{name})", _sees(each), "yes" if issubclass(each, Learner) else "", each.summary())
         for name, each in found.items()
     ]
+    default = ", ".join(map(code, DEFAULT_SCHEDULERS))
     introduction = f"""# Schedulers
 
-`hms schedulers` prints this list, packages of other people included. A race takes {", ".join(map(code, THE_SIX))}
+`hms schedulers` prints this list, packages of other people included. A race takes {default}
 unless `--schedulers` says otherwise. Parameters are set in `config.yaml`, under `schedulers`.
 """
     return "\n".join([introduction, table(("name", "sees", "learns", "what it does"), rows), *_details(found)])
@@ -59,15 +60,15 @@ def _sees(found: type[Scheduler]) -> str:
 def metrics_page() -> str:
     """The page of the metrics."""
     rows = [
-        (code(name), each.unit, BETTER[each.bigger_is_better], first_line(each))
-        for name, each in metric_classes().items()
+        (code(info.name), info.title, info.unit, BETTER[info.bigger_is_better], info.description)
+        for info in metric_infos().values()
     ]
     introduction = """# Metrics
 
 Every figure is derived from outcomes; `None` (in JSON `null`) means that there is no data. `decision_us`, the mean
 microseconds per decision by the wall clock, and the counters `updates` and `refits` of learners stand beside them.
 """
-    return "\n".join([introduction, table(("name", "unit", "better", "what it is"), rows)])
+    return "\n".join([introduction, table(("name", "title", "unit", "better", "what it is"), rows)])
 
 
 def presets_page() -> str:

@@ -10,14 +10,15 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from documentation.tables import code, documented, first_line, table
-from hybrid_scheduler.config.sections import Config, DeviceSection, DisturbanceSection
+from hybrid_scheduler.config.files import VARIABLES
+from hybrid_scheduler.config.sections import Config, DeviceSection, DisturbanceSection, SimulationSection
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.physics.device import Device
 from hybrid_scheduler.physics.settings import Physics
 
 INTRODUCTION = """# Settings
 
-The command line beats the environment, which beats the file.
+The command line beats the environment (and `.env`), which beats the file, which beats the default: for every command.
 
 ## config.yaml
 
@@ -71,9 +72,16 @@ def _file() -> Iterator[str]:
 def _environment() -> Iterator[str]:
     yield "## Environment variables\n"
     yield (
-        "Read by `hms serve` and `hms db` from the environment or from a file `.env` in the working folder. `NUM_GPUS` "
-        "counts for every command.\n"
+        "Read from the environment, or from a file `.env` in the working folder. Those of the race count for every "
+        "command and beat the keys of `simulation` with the same name:\n"
     )
+    race = [
+        (code(name), _kind(field.annotation), _default(field), MEANINGS[name.lower()])
+        for name in VARIABLES
+        for field in (SimulationSection.model_fields[name.lower()],)
+    ]
+    yield table(("variable", "type", "default", "meaning"), race)
+    yield "\nThose of the service are read by `hms serve`, `hms db` and whatever keeps something in the store:\n"
     meanings = documented(ServiceSettings, "Attributes")
     rows = [
         (code(name.upper()), _kind(field.annotation), _default(field), meanings[name])

@@ -46,7 +46,7 @@ class Complaints:
 NewPage = Callable[..., Page]
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 10) -> bool:
+def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
     """Whether something comes true in time."""
     deadline = time.monotonic() + seconds
     while not holds():

@@ -13,6 +13,7 @@ from redis_server import own_redis, redis_url, running_redis
 from running_service import NewService, Service
 
 from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS, Timeouts
 
 __all__ = [
     "database_url",
@@ -42,12 +43,18 @@ def service_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[st
 
 
 @pytest.fixture
-def new_service(service_settings: dict[str, Any]) -> Iterator[NewService]:
+def timeouts() -> Timeouts:
+    """How long the services of a test wait; a file may have its own."""
+    return DEFAULT_TIMEOUTS
+
+
+@pytest.fixture
+def new_service(service_settings: dict[str, Any], timeouts: Timeouts) -> Iterator[NewService]:
     """Makes running services; settings as keyword arguments."""
     with ExitStack() as running:
 
         def make(opener: Any = None, **settings: Any) -> Service:
-            service = Service(ServiceSettings(**(service_settings | settings)), opener)
+            service = Service(ServiceSettings(**(service_settings | settings)), opener, timeouts)
             running.enter_context(service.client)
             return service
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
+from hybrid_scheduler.live.errors import EngineError
 from hybrid_scheduler.schedulers.registry import scheduler_class
-from hybrid_scheduler.server.engine_port import EngineError
-from hybrid_scheduler.server.store_door import StoreDoor
+from hybrid_scheduler.server.store_access import StoreAccess
 from hybrid_scheduler.store import SubmittedTask
 from hybrid_scheduler.workloads.presets import find_preset
 
@@ -31,8 +31,8 @@ class FakeEngine:
         clears: Whether clearing really clears.
     """
 
-    def __init__(self, door: StoreDoor) -> None:
-        self._door = door
+    def __init__(self, store_access: StoreAccess) -> None:
+        self._store_access = store_access
         self._listeners: list[Callable[[bytes], None]] = []
         self._next = self.run_id = 0
         self.state, self.owner, self.up, self.delay = "stopped", True, True, 0.0
@@ -51,13 +51,15 @@ class FakeEngine:
         }
 
     async def open(self) -> None:
-        run = await self._door.store.begin_run("live", seed=42, configuration={}, schedulers=SCHEDULERS, reserve=10**6)
+        run = await self._store_access.store.begin_run(
+            "live", seed=42, configuration={}, schedulers=SCHEDULERS, reserve=10**6
+        )
         self.run_id, self._next = run.id, run.first_task_id
         self.opened, self.state = True, "running"
 
     async def close(self) -> None:
         # The store must still be there when the engine ends.
-        await self._door.store.ping()
+        await self._store_access.store.ping()
         self.closed = True
 
     async def command(self, name: str, **arguments: Any) -> dict[str, Any]:
@@ -68,7 +70,7 @@ class FakeEngine:
         return await getattr(self, f"_{name}")(**arguments)  # type: ignore[no-any-return]
 
     def status(self) -> dict[str, Any]:
-        racer = {"colour": "#22c55e", "tasks": 7, "decisions": 8, "unfinished": 1, "overloaded": False}
+        racer = {"colour": "#22c55e", "tasks": 7, "decisions": 8, "unfinished": 1, "waiting": 0, "overloaded": False}
         racer |= {"state": "racing", "reason": "", "given_up": 0}
         return {
             "state": self.state,
@@ -148,18 +150,24 @@ class FakeEngine:
         self.settings |= change
         return self.settings
 
-    async def _submit(self, dependencies: list[int], **features: float) -> dict[str, Any]:
+    async def _submit(self, dependencies: list[int], **features: Any) -> dict[str, Any]:
         number = self._next
         self._next += 1
         task = SubmittedTask(
             number, self.run_id, **features, dependencies=tuple(dependencies), submitted=datetime.now(UTC)
         )
-        await self._door.store.submit([task])
-        decision = {"gpu_fraction": 0.0, "gpu_id": None, "reason": "it is idle", "predicted": {"cpu_0": 1.0}}
+        await self._store_access.store.submit([task])
+        decision: dict[str, Any] = {
+            "gpu_fraction": 0.0,
+            "gpu_id": None,
+            "reason": "it is idle",
+            "predicted": {"cpu_0": 1.0},
+        }
+        waits = {"waiting": False, "expected_start": None}
         return {
             "task": {"task_id": number, "run_id": self.run_id, **features, "arrival_time": 3.5, "dependencies": []},
             "decisions": [
-                {"scheduler_name": name, **decision, "considered": [], "projected": None, "regret": None}
+                {"scheduler_name": name, **decision, **waits, "considered": [], "projected": None, "regret": None}
                 for name in self.settings["schedulers"]
             ],
         }
@@ -167,4 +175,4 @@ class FakeEngine:
     async def _clear(self) -> dict[str, Any]:
         if not self.clears:
             return {"tasks": 0, "results": 0, "training": 0, "runs": 0, "done": True}
-        return {**(await self._door.store.clear())._asdict(), "done": True}
+        return {**(await self._store_access.store.clear())._asdict(), "done": True}

@@ -22,9 +22,13 @@ _RANDOM = random.Random(1)
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, **_: Any) -> None:
-    """Replace ids that were drawn as good ones by something that is there, every other time."""
+    """Replace ids that were drawn as good ones by something that is there, every other time.
+
+    Ids that follow from an earlier answer stay: what is checked then is what became of that very thing.
+    """
     good = case.meta is not None and case.meta.generation.mode.is_positive
-    if not good or not case.path_parameters or _RANDOM.random() < 0.5:
+    linked = bool(case._override.path_parameters)
+    if not good or linked or not case.path_parameters or _RANDOM.random() < 0.5:
         return
     known = _known(case.operation.path)
     if known:

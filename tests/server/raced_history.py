@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.engine.compare import Comparison
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.labels import label_tasks
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.store import Batch, RunRow, Store, result_row, task_row, training_row
 from hybrid_scheduler.workloads import WorkloadGenerator
 
 CLUSTER = ClusterSpec.default(2)
-RACERS = ("cpu_only", "greedy", "round_robin", "oracle")
+RACERS = ("cpu_only", "greedy", "round_robin", "sjf", "oracle")
 
 
 def make_tasks(count: int, *, rate: float = 2.0, dependency_prob: float = 0.0) -> TaskBatch:
@@ -25,23 +24,26 @@ def make_tasks(count: int, *, rate: float = 2.0, dependency_prob: float = 0.0) -
 
 
 async def store_race(
-    store: Store, tasks: TaskBatch, racers: tuple[str, ...] = RACERS, physics: Physics | None = None
+    store: Store,
+    tasks: TaskBatch,
+    racers: tuple[str, ...] = RACERS,
+    physics: Physics | None = None,
+    *,
+    queues: bool = True,
 ) -> RunRow:
-    """Race and keep everything, the way live and compared runs are kept."""
-    physics = physics or Physics()
+    """Race and keep everything, the way live and compared runs are kept; `queues` at every decision, too."""
+    world = World(CLUSTER, physics or Physics())
     schedulers = {name: create_scheduler(name) for name in racers}
-    comparison = Comparison(tasks, schedulers, CLUSTER, physics)
-    race = Race(tasks, CLUSTER, physics)
-    outcomes: dict[str, OutcomeBatch] = {name: race.run(each) for name, each in schedulers.items()}
+    race = Race(tasks, world)
+    outcomes: dict[str, OutcomeBatch] = {name: race.run(each, recording=queues) for name, each in schedulers.items()}
     run = await store.begin_run(
         "compare",
         seed=0,
-        configuration={"cluster": comparison.cluster_facts()},
+        configuration={"cluster": world.facts()},
         schedulers=racers,
         reserve=len(tasks),
     )
-    realised = physics.nominal_times(tasks, CLUSTER)
-    labels = label_tasks(tasks, realised, CLUSTER, physics)
+    labels = race.timed.labels()
     first = run.first_task_id
     parents = np.split(tasks.parents, tasks.parent_start[1:-1])
     await store.write(

@@ -14,17 +14,18 @@ from hybrid_scheduler.server.connections import Connections
 from hybrid_scheduler.server.file_limits import raise_file_limit, room_for
 from hybrid_scheduler.server.listening import listen
 from hybrid_scheduler.server.serve import AnnouncingServer, server_config
+from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS, Timeouts
 
 
 class RealServer:
     """Runs while entered."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
         self.service = Service(settings)
         self._listening = listen("127.0.0.1", 0)
         self.port: int = self._listening.getsockname()[1]
         self._ready = threading.Event()
-        self._config = server_config(self.service.app, settings, room_for(settings, raise_file_limit()))
+        self._config = server_config(self.service.app, settings, room_for(settings, raise_file_limit()), timeouts)
         self._server = AnnouncingServer(self._config, self._ready.set)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run)

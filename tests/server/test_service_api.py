@@ -8,6 +8,7 @@ import pytest
 from raced_history import RACERS, make_tasks, store_race
 from running_service import Service
 
+from hybrid_scheduler.metrics.registry import metric_classes
 from hybrid_scheduler.schedulers.registry import scheduler_names
 from hybrid_scheduler.store import RunRow
 
@@ -16,7 +17,7 @@ TASK = {"size": 960.0, "compute_intensity": 0.75, "memory_required": 81.0}
 
 def _raced(service: Service, count: int) -> RunRow:
     async def work() -> RunRow:
-        return await store_race(service.door.store, make_tasks(count))
+        return await store_race(service.store_access.store, make_tasks(count))
 
     return service.run(work)
 
@@ -87,7 +88,7 @@ def test_an_own_task_is_stored_before_it_is_answered(deployed: Service) -> None:
     task = answer.json()["task"]
     assert {key: task[key] for key in TASK} == TASK
     assert [each["scheduler_name"] for each in answer.json()["decisions"]] == ["greedy", "oracle"]
-    stored = deployed.run(deployed.door.store.submitted)
+    stored = deployed.run(deployed.store_access.store.submitted)
     assert [each.task_id for each in stored] == [task["task_id"]]
     early = deployed.client.get(f"/api/tasks/{task['task_id']}")
     assert (early.status_code, early.json()["error"]["code"]) == (409, "not_finished")
@@ -148,8 +149,10 @@ def test_runs_and_models(deployed: Service) -> None:
 
     async def save() -> None:
         for rows in (100, 200, 300):
-            await deployed.door.store.add_model_version("rl_agent", rows=rows, path="models/live/rl.pth", r2=0.9)
-        await deployed.door.store.add_model_version("hybrid_ml", rows=7, path="models/live/f.pkl")
+            await deployed.store_access.store.add_model_version(
+                "rl_agent", rows=rows, path="models/live/rl.pth", r2=0.9
+            )
+        await deployed.store_access.store.add_model_version("hybrid_ml", rows=7, path="models/live/f.pkl")
 
     deployed.run(save)
     assert [each["kind"] for each in _get(deployed, "/api/runs")["items"]] == ["compare", "live"]
@@ -168,13 +171,13 @@ def test_clearing_says_how_much_is_gone(deployed: Service) -> None:
     run = _raced(deployed, 4)
     _get(deployed, f"/api/tasks/{run.first_task_id}")
     answer = deployed.client.delete("/api/history")
-    assert answer.json() == {"tasks": 4, "results": 16, "training": 4, "runs": 1, "done": True}
+    assert answer.json() == {"tasks": 4, "results": 4 * len(RACERS), "training": 4, "runs": 1, "done": True}
     assert _get(deployed, "/api/history/comparative") == {"items": [], "next_cursor": None}
     assert deployed.client.get(f"/api/tasks/{run.first_task_id}").status_code == 404  # not from the cache either
 
 
 def test_clearing_that_takes_long_goes_on_after_the_answer(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    so_far = {"tasks": 4, "results": 16, "training": 4, "runs": 0, "done": False}
+    so_far = {"tasks": 4, "results": 4 * len(RACERS), "training": 4, "runs": 0, "done": False}
 
     async def slowly() -> dict[str, Any]:
         return so_far
@@ -188,6 +191,23 @@ def test_clearing_that_takes_long_goes_on_after_the_answer(service: Service, mon
 def test_what_is_not_there_is_404(deployed: Service, path: str) -> None:
     answer = deployed.client.get(path)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+def test_figures_are_described(service: Service) -> None:
+    found = {each["name"]: each for each in _get(service, "/api/metrics/catalogue")}
+    assert set(metric_classes()) <= set(found)
+    assert {"speedup", "times_oracle", "gpu_share", "decision_us"} <= set(found)
+    assert found["avg_response"] == {
+        "name": "avg_response",
+        "title": "mean response time",
+        "short": "response",
+        "unit": "s",
+        "symbol": "s",
+        "bigger_is_better": False,
+        "description": "Mean response time, from arrival to finish.",
+    }
+    assert (found["throughput"]["bigger_is_better"], found["tasks"]["bigger_is_better"]) == (True, None)
+    assert (found["overloaded"]["unit"], found["overloaded"]["symbol"]) == ("yes/no", "")
 
 
 def test_schedulers_and_presets_come_from_their_registries(service: Service) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from running_service import NewService, Service
 
-from hybrid_scheduler.server.engine_port import EngineError
+from hybrid_scheduler.live.errors import EngineError
 from hybrid_scheduler.server.security import SECURITY_HEADERS
 from hybrid_scheduler.store import StoreError, StoreUnavailableError
 
@@ -147,7 +147,7 @@ def test_a_store_that_does_not_answer_is_503_without_its_address(service: Servic
     async def refuse(*arguments: Any) -> None:
         raise StoreUnavailableError("the store db.internal:5432 does not answer")
 
-    service.door.store.runs = refuse  # type: ignore[method-assign,assignment]
+    service.store_access.store.runs = refuse  # type: ignore[method-assign,assignment]
     answer = service.client.get("/api/runs")
     error = _error(answer, 503, "store_unavailable")
     assert "internal" not in error["message"]
@@ -159,7 +159,7 @@ def test_whatever_the_store_raises_is_503(service: Service, kind: str, caplog: p
     async def refuse(*arguments: Any) -> None:
         raise StoreError("the store /srv/secret.db refused: no idea", kind)
 
-    service.door.store.runs = refuse  # type: ignore[method-assign,assignment]
+    service.store_access.store.runs = refuse  # type: ignore[method-assign,assignment]
     error = _error(service.client.get("/api/runs"), 503, "store_unavailable")
     assert "secret" not in error["message"]
     assert [each.exc_info for each in caplog.records if each.exc_info] == []

@@ -8,13 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from hybrid_scheduler.config.service import ServiceSettings, load_service_settings
 from hybrid_scheduler.model.errors import InvalidInputError
@@ -26,19 +25,19 @@ import functools, sys
 sys.path[:0] = sys.argv[2:]
 from fake_engine import FakeEngine
 from hybrid_scheduler.cli import main
-from hybrid_scheduler.server import live
-from hybrid_scheduler.server.store_door import StoreDoor
+from hybrid_scheduler import live
+from hybrid_scheduler.server.store_access import StoreAccess
 from hybrid_scheduler.store import open_store
-live.live_engine = lambda settings, start: FakeEngine(StoreDoor(functools.partial(open_store, settings.database)))
+live.live_engine = lambda settings, start: FakeEngine(StoreAccess(functools.partial(open_store, settings.database)))
 _open = FakeEngine.open
 async def open_own_store(self):
-    await self._door.open()
+    await self._store_access.open()
     await _open(self)
 FakeEngine.open = open_own_store
 _close = FakeEngine.close
 async def close_own_store(self):
     await _close(self)
-    await self._door.close()
+    await self._store_access.close()
     print("engine closed", flush=True)
 FakeEngine.close = close_own_store
 sys.exit(main(["serve", "--port", sys.argv[1]]))
@@ -95,7 +94,7 @@ def test_it_serves_until_it_is_told_to_stop_and_closes_the_engine(tmp_path: Path
         ({"API_TOKEN": "correct-horse-battery "}, "API_TOKEN: it must be printable ASCII without spaces at its ends"),
     ],
 )
-def test_a_bad_setting_is_one_line_and_exit_code_2(tmp_path: Path, environment: dict[str, str], words: str) -> None:
+def test_a_bad_setting_is_one_line_and_exit_code_2(tmp_path: Path, environment: dict[str, Any], words: str) -> None:
     process = _start(tmp_path, **environment)
     output, errors = process.communicate(timeout=30)
     assert process.returncode == 2, errors
@@ -111,7 +110,7 @@ def test_a_bad_setting_is_one_line_and_exit_code_2(tmp_path: Path, environment: 
 @pytest.mark.parametrize("token", ["pässword-pässword", " correct-horse", "correct-horse\t", "a\nb", "\x00", " "])
 def test_a_token_that_no_header_can_carry_is_refused(token: str) -> None:
     with pytest.raises(ValidationError, match="it must be printable ASCII without spaces at its ends"):
-        ServiceSettings(_env_file=None, api_token=token)
+        ServiceSettings(_env_file=None, api_token=SecretStr(token))
 
 
 def test_a_short_token_is_refused_in_production_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -187,7 +186,5 @@ def test_help_loads_no_web_framework() -> None:
         "import sys; from hybrid_scheduler.cli import main; main(['serve', '--help']);"
         "print(sorted({'fastapi', 'starlette', 'uvicorn', 'redis', 'sqlalchemy'} & set(sys.modules)))"
     )
-    began = time.monotonic()
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.endswith("[]\n")
-    assert time.monotonic() - began < 5

@@ -1,7 +1,7 @@
-"""Taking new connections in.
+"""Accepting new connections.
 
-Uvloop accepts one in each turn of its loop, so that whoever comes last waits until everybody before has been served.
-Here all that wait are accepted at once, those that ask how the service is are served, and the others take their turns.
+Uvloop accepts one in each turn of its loop, so that the last to connect waits until all before have been served.
+Here all that wait are accepted at once, requests for `/api/health` are served first, and the others take turns.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Acceptor:
         asyncio.get_running_loop().add_reader(self._listening, self._accept)
 
     def stop(self) -> None:
-        """Take nobody in any more; twice is fine."""
+        """Accept no more; twice is fine."""
         if self._pause is not None:
             self._pause.cancel()
         asyncio.get_running_loop().remove_reader(self._listening)

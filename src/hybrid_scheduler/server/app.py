@@ -12,13 +12,14 @@ from starlette.middleware import Middleware
 
 from hybrid_scheduler import __version__
 from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.server.auth_and_limits import AuthAndLimits
 from hybrid_scheduler.server.cache import Cache
 from hybrid_scheduler.server.engine_port import EnginePort
 from hybrid_scheduler.server.errors import error_response, install_error_handlers
 from hybrid_scheduler.server.experiment_jobs import ExperimentJobs
 from hybrid_scheduler.server.feed import Feed
-from hybrid_scheduler.server.gate import Gate
 from hybrid_scheduler.server.health_watch import HealthWatch
+from hybrid_scheduler.server.leader_link import LeaderLink
 from hybrid_scheduler.server.limits import RateLimits
 from hybrid_scheduler.server.metrics import Metrics
 from hybrid_scheduler.server.openapi import DESCRIPTION, describe
@@ -37,28 +38,31 @@ from hybrid_scheduler.server.routes import (
 )
 from hybrid_scheduler.server.security import SecurityHeaders, add_security_headers
 from hybrid_scheduler.server.services import Services
-from hybrid_scheduler.server.sharing import Sharing
-from hybrid_scheduler.server.store_door import StoreDoor
+from hybrid_scheduler.server.store_access import StoreAccess
+from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS, Timeouts
 
 ROUTERS = tuple(
-    each.router for each in (simulation, tasks, history, runs, experiments, schedulers, health, pages, live)
+    module.router for module in (simulation, tasks, history, runs, experiments, schedulers, health, pages, live)
 )
 
 
-def create_app(settings: ServiceSettings, engine: EnginePort, door: StoreDoor) -> FastAPI:
+def create_app(
+    settings: ServiceSettings, engine: EnginePort, store_access: StoreAccess, timeouts: Timeouts = DEFAULT_TIMEOUTS
+) -> FastAPI:
     """The application; it opens store, Redis and engine when it starts, and closes them when it ends.
 
     Args:
         settings: Where and how it runs.
         engine: The live engine.
-        door: Opens the store; may be open already.
+        store_access: Opens the store; may be open already.
+        timeouts: How long its parts wait.
     """
     link = None if settings.redis is None else RedisLink(settings.redis)
     feed, limits, metrics = Feed(settings.max_clients), RateLimits(settings, link), Metrics()
-    sharing = Sharing(engine, feed, link)
-    jobs = ExperimentJobs(settings, door)
-    watch = HealthWatch(settings, engine, door, link, sharing)
-    services = Services(settings, engine, door, link, Cache(link), limits, feed, sharing, jobs, watch)
+    leader = LeaderLink(engine, feed, link, timeouts)
+    jobs = ExperimentJobs(settings, store_access)
+    watch = HealthWatch(settings, engine, store_access, link, leader, timeouts)
+    services = Services(settings, engine, store_access, link, Cache(link), limits, feed, leader, jobs, watch)
     app = FastAPI(
         title="Hybrid ML Scheduler",
         version=__version__,
@@ -72,7 +76,7 @@ def create_app(settings: ServiceSettings, engine: EnginePort, door: StoreDoor) -
             Middleware(RequestLog, metrics=metrics),
             Middleware(SecurityHeaders),
             *_cors(settings),
-            Middleware(Gate, settings=settings, limits=limits),
+            Middleware(AuthAndLimits, settings=settings, limits=limits),
         ],
         redirect_slashes=False,
     )
@@ -93,11 +97,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """What was opened first is closed last: the engine still needs the store to put away what it has accepted."""
     services: Services = app.state.services
     async with AsyncExitStack() as opened:
-        parts = (services.door, services.link, services.engine, services.sharing, services.experiments, services.watch)
-        for each in parts:
-            if each is not None:
-                await each.open()
-                opened.push_async_callback(each.close)
+        parts = (
+            services.store_access,
+            services.link,
+            services.engine,
+            services.leader,
+            services.experiments,
+            services.watch,
+        )
+        for part in parts:
+            if part is not None:
+                await part.open()
+                opened.push_async_callback(part.close)
         yield
 
 

@@ -24,6 +24,6 @@ async def end_tasks(tasks: Collection[asyncio.Task[None]]) -> None:
 
 
 def log_failure(task: asyncio.Task[None]) -> None:
-    """Say what a task failed with, if it did."""
+    """Log the error of a task that failed."""
     if not task.cancelled() and (error := task.exception()) is not None:
         _LOG.error("the background task %s has failed", task.get_name(), exc_info=error)

@@ -22,11 +22,11 @@ class Cache:
         """What was kept under a key, None when there is nothing (any more)."""
         if self._link is not None and self._link.up:
             try:
-                found = await self._link.client.get(PREFIX + key)
+                value = await self._link.client.get(PREFIX + key)
             except REDIS_ERRORS as error:
                 self._link.lost(error)
             else:
-                return found.encode() if isinstance(found, str) else found
+                return value.encode() if isinstance(value, str) else value
         expires, value = self._own.get(key, (0.0, b""))
         return value if expires > time.monotonic() else None
 

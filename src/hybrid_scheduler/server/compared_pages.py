@@ -1,4 +1,4 @@
-"""Reading much of the history without making everybody else wait."""
+"""Reading much of the history in small pages, so that other requests are not delayed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ async def read_compared(
         run_id: Only tasks of this run; ids of a run are one stretch and earlier runs have lower ones, so reading ends
             where they begin.
     """
-    found: list[ComparedTask] = []
-    while len(found) < limit:
-        size = min(PAGE, limit - len(found))
+    tasks: list[ComparedTask] = []
+    while len(tasks) < limit:
+        size = min(PAGE, limit - len(tasks))
         page = await store.comparative(size, before, scheduler)
-        found += page if run_id is None else [each for each in page if each.task.run_id == run_id]
+        tasks += page if run_id is None else [compared for compared in page if compared.task.run_id == run_id]
         if len(page) < size or (run_id is not None and page[-1].task.run_id < run_id):
             break
         before = page[-1].task.task_id
-    return found
+    return tasks

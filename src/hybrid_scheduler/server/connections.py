@@ -1,4 +1,4 @@
-"""Everybody who is connected, how long each may take, and who leaves when there is no room."""
+"""All connections: how many there may be, how long each may take, and which are dropped when there are too many."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOG = logging.getLogger(__name__)
 HEALTH_PLACES = 16
 """Places beyond the limit, in which only `/api/health` is answered."""
 HARMLESS = "silent"
-"""Reason of connections that never said a word: browsers make some in advance."""
+"""Reason of connections that never sent a byte: browsers open some in advance."""
 
 
 class Timed(Protocol):
@@ -27,7 +27,7 @@ class Timed(Protocol):
     Attributes:
         transport: What it is made over.
         address: Of the client; empty when it has none.
-        deadline: When its patience ends, by the clock of the event loop.
+        deadline: When its time is over, by the clock of the event loop.
     """
 
     transport: asyncio.Transport
@@ -62,8 +62,8 @@ class Refusals:
 class Connections:
     """A bounded number of connections; WebSockets count as well.
 
-    When there are too many, those that have let us wait longest make room, for a request or for the rest of one:
-    whoever asks goes before whoever is silent. When all are busy, newcomers are told so, and `/api/health` is still
+    When there are too many, those that have been idle longest are dropped, waiting for a request or the rest of one:
+    a request goes before silence. When all are busy, new connections are refused, and `/api/health` is still
     answered.
 
     Args:
@@ -71,7 +71,7 @@ class Connections:
         spare: How many more until `make_room`: what newcomers have to say was not read yet.
         most_per_address: How many from one address; 0 for no limit.
         is_proxy: Whether an address is one that this limit is not for.
-        refusals: Told who had to leave.
+        refusals: Counts the connections that were dropped.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Connections:
         return not network or self._of_address[network] <= self._most_per_address
 
     def wait(self, connection: Timed) -> None:
-        """It lets us wait from now on."""
+        """It is idle from now on: its next bytes are awaited."""
         self._waiting.pop(connection, None)
         if connection.transport in self._open:
             self._waiting[connection] = None
@@ -124,12 +124,12 @@ class Connections:
                 del self._of_address[network]
 
     def forget(self, connection: Timed) -> None:
-        """It is gone."""
+        """Remove a closed connection."""
         self.upgrade(connection)
         self.leave(connection.transport)
 
     def make_room(self, spare: int = 0) -> None:
-        """Drop who has waited longest, as long as there are too many; called ten times a second."""
+        """Drop the connections idle longest while there are too many; called ten times a second."""
         while len(self._open) > self._most + HEALTH_PLACES + spare and self._waiting:
             connection = next(iter(self._waiting))
             self.refusals.add("no_room")
@@ -137,8 +137,8 @@ class Connections:
             connection.transport.abort()
 
     def sweep(self, now: float) -> None:
-        """See to all whose patience is over; called once a second."""
-        for connection in [each for each in self._timed if each.deadline <= now]:
+        """Call `late` of all connections past their deadline; called once a second."""
+        for connection in [timed for timed in self._timed if timed.deadline <= now]:
             connection.late()
         self.refusals.tell()
 
@@ -148,14 +148,15 @@ class ServerConfig(Config):
 
     connections: Connections
     turns: Turns
+    grace: float
 
 
 def network_of(address: str) -> str:
-    """Who somebody is: the address, or the /64 network of an IPv6 address, which is what one customer has."""
+    """What counts as one client: the address, or the /64 network of an IPv6 address, which one customer has."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if found.version == 6 and not found.is_loopback:
-        return str(ipaddress.ip_network((found, 64), strict=False))
-    return str(found)
+    if parsed.version == 6 and not parsed.is_loopback:
+        return str(ipaddress.ip_network((parsed, 64), strict=False))
+    return str(parsed)

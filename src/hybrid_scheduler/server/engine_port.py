@@ -5,21 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from hybrid_scheduler.model.errors import HybridSchedulerError
-
-
-class EngineError(HybridSchedulerError):
-    """The engine refused a command, or cannot be reached.
-
-    Attributes:
-        code: The word for programs in the API's error.
-        status: The HTTP status that fits.
-    """
-
-    def __init__(self, message: str, *, code: str = "engine_unavailable", status: int = 503) -> None:
-        super().__init__(message)
-        self.code, self.status = code, status
-
 
 class EnginePort(Protocol):
     """The live engine as the web half sees it. All methods run on the event loop and never block it.
@@ -42,7 +27,7 @@ class EnginePort(Protocol):
         """Carry out one command; waits for its answer."""
 
     def status(self) -> dict[str, Any]:
-        """The latest `Status` without `feed`, at once, from memory."""
+        """The latest `Status` without `feed`; never waits."""
 
     def health(self) -> Mapping[str, str]:
         """`status` ("up" or "down"), `kind` and `message` of the engine."""

@@ -13,8 +13,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
+from hybrid_scheduler.live.errors import EngineError
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
-from hybrid_scheduler.server.engine_port import EngineError
 from hybrid_scheduler.server.schemas import ErrorAnswer
 from hybrid_scheduler.store.errors import StoreError
 
@@ -119,9 +119,9 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if has_body(request.headers) and not _is_json(request.headers.get("content-type", "")):
         return error_response(415, "the body must be JSON, and say so: Content-Type: application/json")
-    found = error.errors()
-    details = [_explained(each) for each in found[:MOST_DETAILS]]
-    more = f" ({len(found) - 1} more in details)" if len(found) > 1 else ""
+    problems = error.errors()
+    details = [_explained(problem) for problem in problems[:MOST_DETAILS]]
+    more = f" ({len(problems) - 1} more in details)" if len(problems) > 1 else ""
     return error_response(422, f"{details[0]['field']}: {details[0]['message']}{more}", details=details)
 
 

@@ -1,4 +1,4 @@
-"""Experiments that the service runs: one at a time, each in a process of its own that is nicer than the rest."""
+"""Experiments that the service runs: one at a time, each in a process of its own with low priority."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.background import log_failure
 from hybrid_scheduler.server.errors import ApiError
 from hybrid_scheduler.server.private_files import UMASK, make_private_folder, private_opener
-from hybrid_scheduler.server.store_door import StoreDoor
+from hybrid_scheduler.server.store_access import StoreAccess
 from hybrid_scheduler.store.errors import StoreError
 
 _LOG = logging.getLogger(__name__)
@@ -65,8 +65,8 @@ class ExperimentJob:
 class ExperimentJobs:
     """Starts experiments, follows them, ends them with the service."""
 
-    def __init__(self, settings: ServiceSettings, door: StoreDoor) -> None:
-        self._settings, self._door = settings, door
+    def __init__(self, settings: ServiceSettings, store_access: StoreAccess) -> None:
+        self._settings, self._store_access = settings, store_access
         self._jobs: deque[ExperimentJob] = deque(maxlen=MOST_JOBS)
         self._starting = asyncio.Lock()
 
@@ -151,7 +151,7 @@ class ExperimentJobs:
         await job.ended.wait()
 
     async def _watch(self, job: ExperimentJob) -> None:
-        """See how it ends; looking now and then needs no thread and no signal handler."""
+        """Wait for its end by polling, which needs no thread and no signal handler."""
         try:
             while job.process.poll() is None:
                 await asyncio.sleep(LOOK_SECONDS)
@@ -165,7 +165,7 @@ class ExperimentJobs:
                 state = FINISHED
             else:
                 await self._end_run(job, "failed" if state == FAILED else "interrupted")
-            job.message = _MESSAGES[state] if state != FAILED else await asyncio.to_thread(_last_words, job)
+            job.message = _MESSAGES[state] if state != FAILED else await asyncio.to_thread(_last_line, job)
             job.state = state
             _LOG.info("experiment %s, job %s: %s %s", job.name, job.id, job.state, job.message)
         finally:
@@ -176,7 +176,7 @@ class ExperimentJobs:
         run_id = (await describe(job))["run_id"]
         if run_id is not None:
             try:
-                await self._door.store.end_run(run_id, status)
+                await self._store_access.store.end_run(run_id, status)
             except StoreError as error:
                 _LOG.warning("run %d of job %s could not be ended: %s", run_id, job.id, error)
 
@@ -198,7 +198,7 @@ async def describe(job: ExperimentJob) -> dict[str, Any]:
     }
 
 
-# Experiments bring much that the web half does without, so it is imported where somebody asks for one.
+# Experiments bring much that the web half does without, so it is imported when one is requested.
 
 
 def _check_name(name: str) -> None:
@@ -214,9 +214,9 @@ def _progress(folder: Path) -> Any:
 
 
 def _forget_oldest(results: Path, kept: int) -> None:
-    """Remove the folders of all but the newest jobs. Folders without our log were made by somebody else."""
-    ours = [each for each in results.glob("*") if _JOB_FOLDER.fullmatch(each.name) and not each.is_symlink()]
-    logs = [each / LOG for each in ours if (each / LOG).is_file()]
+    """Remove the folders of all but the newest jobs. Folders without our log are left alone."""
+    ours = [folder for folder in results.glob("*") if _JOB_FOLDER.fullmatch(folder.name) and not folder.is_symlink()]
+    logs = [folder / LOG for folder in ours if (folder / LOG).is_file()]
     for log in sorted(logs, key=lambda log: log.stat().st_mtime, reverse=True)[kept:]:
         shutil.rmtree(log.parent, ignore_errors=True)
 
@@ -238,7 +238,7 @@ def _launch(words: list[str], folder: Path, database: str) -> subprocess.Popen[b
     return process
 
 
-def _last_words(job: ExperimentJob) -> str:
+def _last_line(job: ExperimentJob) -> str:
     lines = (job.folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
     last = next((line for line in reversed(lines) if line.strip()), "")
     return last[:500] or f"its process ended with status {job.process.returncode}"

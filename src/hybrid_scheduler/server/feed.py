@@ -1,4 +1,4 @@
-"""The live feed: every message is encoded once and sent to all clients, and nobody waits for the slowest."""
+"""The live feed: every message is encoded once and sent to all clients, and a slow client delays no other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from websockets.frames import Frame, Opcode
 MOST_WAITING = 64
 """Logs and notifications that wait for a slow client; the oldest go first."""
 FRAMES = "hybrid_scheduler.frames"
-"""ASGI extension of our server: sends frames that were encoded once for everybody, at once or not at all."""
+"""ASGI extension of our server: sends frames that were encoded once for all clients, at once or not at all."""
 AT_ONCE = 50
 """Clients that are sent to in one turn of the event loop."""
 
@@ -110,11 +110,11 @@ class Feed:
 
     @property
     def full(self) -> bool:
-        """Whether nobody else can connect."""
+        """Whether no other client can connect."""
         return len(self._clients) >= self._most
 
     def publish(self, message: bytes) -> None:
-        """Hand one encoded live message to everybody, soon. Never waits; runs on the event loop."""
+        """Send one encoded live message to all clients soon. Never waits; runs on the event loop."""
         self.frames += 1
         news = _Message(message)
         if news.is_update:
@@ -127,13 +127,13 @@ class Feed:
     def _send(self) -> None:
         """All that came together goes out together."""
         messages, self._unsent = self._unsent, []
-        self._send_to(list(self._clients), messages, b"".join(each.frame for each in messages))
+        self._send_to(list(self._clients), messages, b"".join(message.frame for message in messages))
 
     def _send_to(self, clients: list[_Client], messages: list[_Message], frames: bytes) -> None:
         """To some of the clients now, to the others in later turns of the event loop, which has other work as well."""
         for client in clients[:AT_ONCE]:
             if not client.send_now(frames):
-                self.dropped += sum(client.offer(each) for each in messages)
+                self.dropped += sum(client.offer(message) for message in messages)
         loop, others = asyncio.get_running_loop(), clients[AT_ONCE:]
         if others:
             loop.call_soon(self._send_to, others, messages, frames)

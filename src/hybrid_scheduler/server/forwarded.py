@@ -14,7 +14,7 @@ class Forwarded:
     """ASGI wrapper, outside of everything else.
 
     From an address in `FORWARDED_ALLOW_IPS`, `X-Forwarded-For` and `X-Forwarded-Proto` count (Uvicorn's part), and
-    `X-Forwarded-Host` takes the place of `Host`. Whoever else sends them is not believed: a client that could name its
+    `X-Forwarded-Host` takes the place of `Host`. From other addresses they are ignored: a client that could name its
     own address would have as many rate limits as it likes, and one that could name its host would pass for any site.
     """
 

@@ -1,4 +1,4 @@
-"""The names under which the service may be called; a page whose name was made to lead here has another."""
+"""The host names the service answers to, against DNS rebinding: a foreign name that was made to resolve to it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from hybrid_scheduler.server.errors import ApiError
 class AllowedHosts:
     """Addresses, localhost and the machine's own name always; the names of `ALLOWED_HOSTS` and `ALLOWED_ORIGINS` too.
 
-    An address in a URL cannot be made to lead elsewhere, and who names an origin trusts its pages anyway.
+    An address in a URL cannot be rebound, and an operator who allows an origin trusts its pages anyway.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         own = socket.gethostname().lower()
-        origins = (_host_of(each) for each in settings.allowed_origins)
-        given = {each.lower().rstrip(".") for each in (*settings.allowed_hosts, *origins) if each}
+        origins = (_host_of(origin) for origin in settings.allowed_origins)
+        given = {name.lower().rstrip(".") for name in (*settings.allowed_hosts, *origins) if name}
         self._any = "*" in given
         self._names = given | {"localhost", own, own.partition(".")[0]}
-        self._endings = (".localhost", *(each[1:] for each in given if each.startswith("*.")))
+        self._endings = (".localhost", *(name[1:] for name in given if name.startswith("*.")))
 
     def check(self, headers: Headers) -> None:
         """Refuse a call under another name. One without `Host` comes from no browser.

@@ -1,4 +1,4 @@
-"""Uvicorn's HTTP, less its patience: bounded headers, a time for everything, room for those who ask."""
+"""Uvicorn's HTTP with limits: bounded headers, a time limit for every step, a bounded number of connections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hybrid_scheduler.server.raw_answers import as_bytes, refusal
 MOST_HEADER_BYTES = 64 * 1024
 """Of the request line and all headers of one request."""
 MOST_PIPELINED = 16
-"""Requests that may wait behind the one that is being answered; browsers send none, and each costs memory."""
+"""Requests that may wait behind the one that is being answered; browsers send none, and each takes room."""
 MOST_DISCARDED = 1024 * 1024
 """Bytes a refused client may still send while it reads why."""
 HEADER_SECONDS, BODY_SECONDS, IDLE_SECONDS = 10.0, 30.0, 60.0
@@ -34,7 +34,7 @@ HEALTH = "/api/health"
 class Phase(Enum):
     """What a connection is waiting for; the value is for how many seconds."""
 
-    IDLE = IDLE_SECONDS + GOODBYE_SECONDS  # Uvicorn closes it; this is for those who have not read their answer
+    IDLE = IDLE_SECONDS + GOODBYE_SECONDS  # Uvicorn closes it; this is for clients that have not read their answer
     HEADERS = HEADER_SECONDS
     BODY = BODY_SECONDS
     ANSWER = math.inf
@@ -106,7 +106,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """In its turn; whoever wants to know how the service is does not wait for the others."""
+        """Begin a request in its turn; `/api/health` does not wait for the others."""
         begin = partial(super()._start_asgi_task, cycle, app)
         if cycle.scope["path"] == HEALTH:
             begin()

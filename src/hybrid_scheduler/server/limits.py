@@ -42,12 +42,12 @@ class Limit(NamedTuple):
         Raises:
             InvalidInputError: It is no limit.
         """
-        found = _LIMIT.fullmatch(text)
-        if found is None or not int(found[1]):
+        match = _LIMIT.fullmatch(text)
+        if match is None or not int(match[1]):
             raise InvalidInputError(
                 f"environment variable {name} is {text!r}, but it must be a number per unit of time, like 300/minute"
             )
-        return cls(name, int(found[1]), int(found[2] or 1) * UNITS[found[3].lower()])
+        return cls(name, int(match[1]), int(match[2] or 1) * UNITS[match[3].lower()])
 
 
 class Windows:
@@ -109,5 +109,5 @@ class RateLimits:
 
 
 def client_key(connection: HTTPConnection) -> str:
-    """Who calls."""
+    """The key under which a client's calls are counted."""
     return network_of(connection.client.host if connection.client else "unknown")

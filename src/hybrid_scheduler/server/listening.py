@@ -30,7 +30,7 @@ def check_exposure(host: str, settings: ServiceSettings) -> str:
 
 
 def listen(host: str, port: int, backlog: int = 128) -> socket.socket:
-    """A socket that listens; nobody else's is touched.
+    """A listening socket; a port in use is refused.
 
     Raises:
         InvalidInputError: It cannot be had; for a port in use the message offers a free one.
@@ -74,8 +74,8 @@ def _free_port(host: str, port: int) -> int:
     for candidate in (*range(port + 1, min(port + NEARBY, 65535) + 1), 0):
         try:
             with _bound(host, candidate) as free:
-                found: int = free.getsockname()[1]
-                return found
+                free_port: int = free.getsockname()[1]
+                return free_port
         except OSError:
             continue
     raise InvalidInputError(f"port {port} on {host} is in use by another program, and no other is free")

@@ -32,14 +32,14 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 def secrets_of(settings: ServiceSettings) -> list[str]:
     """The words that must not appear in any log."""
-    found = {settings.postgres_password.get_secret_value()}
+    secrets = {settings.postgres_password.get_secret_value()}
     if settings.api_token is not None:
-        found.add(settings.api_token.get_secret_value())
+        secrets.add(settings.api_token.get_secret_value())
     for address in (settings.database, settings.redis):
         with contextlib.suppress(ValueError):  # it is no URL, which is said elsewhere
             password = urlsplit(address).password if address else None
-            found |= {password, unquote(password)} if password else set()
-    return sorted(filter(None, found), key=len, reverse=True)
+            secrets |= {password, unquote(password)} if password else set()
+    return sorted(filter(None, secrets), key=len, reverse=True)
 
 
 class _Formatter(logging.Formatter):
@@ -60,9 +60,9 @@ class _Formatter(logging.Formatter):
 
     def facts(self, record: logging.LogRecord) -> dict[str, object]:
         """What is known besides the message."""
-        found: dict[str, object] = {"request_id": request_id.get()} if request_id.get() else {}
-        found |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
-        return {key: self.hide(value) for key, value in found.items()}
+        facts: dict[str, object] = {"request_id": request_id.get()} if request_id.get() else {}
+        facts |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
+        return {key: self.hide(value) for key, value in facts.items()}
 
 
 class TextFormatter(_Formatter):
@@ -107,8 +107,12 @@ def _not_about_one_websocket(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith('%s - "WebSocket')
 
 
-def configure_logging(settings: ServiceSettings) -> None:
+def configure_logging(settings: ServiceSettings, file_bytes: int = FILE_BYTES) -> None:
     """Send every log line of this process to standard error and to the log file.
+
+    Args:
+        settings: Form, level and file.
+        file_bytes: Most bytes of a log file; then another is begun.
 
     Raises:
         InvalidInputError: The log file cannot be written.
@@ -119,7 +123,7 @@ def configure_logging(settings: ServiceSettings) -> None:
         path = Path(settings.log_file)
         try:
             make_private_folder(path.parent)
-            handlers.append(PrivateRotatingFile(path, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8"))
+            handlers.append(PrivateRotatingFile(path, maxBytes=file_bytes, backupCount=FILES_KEPT, encoding="utf-8"))
         except OSError as error:
             raise InvalidInputError(
                 f"environment variable LOG_FILE is {settings.log_file!r}, but the file cannot be written: "

@@ -92,8 +92,8 @@ class _RaceCollector(Collector):
 
 def _race(status: dict[str, Any]) -> Iterator[Metric]:
     state = GaugeMetricFamily("hms_state", "1 for the state the live race is in.", labels=("state",))
-    for each in STATES:
-        state.add_metric((each,), float(status["state"] == each))
+    for name in STATES:
+        state.add_metric((name,), float(status["state"] == name))
     yield state
     feed, store, rates = status["feed"], status["store"], status["rates"]
     gauges = (
@@ -118,6 +118,7 @@ def _schedulers(racers: list[dict[str, Any]]) -> Iterator[Metric]:
     done = GaugeMetricFamily("hms_scheduler_tasks", "Tasks finished in this run.", labels=("scheduler",))
     decisions = GaugeMetricFamily("hms_scheduler_decisions", "Decisions made in this run.", labels=("scheduler",))
     depth = GaugeMetricFamily("hms_scheduler_unfinished", "Tasks not finished.", labels=("scheduler",))
+    waiting = GaugeMetricFamily("hms_scheduler_waiting", "Ready tasks it lets wait.", labels=("scheduler",))
     overloaded = GaugeMetricFamily("hms_scheduler_overloaded", "Whether its backlog grows.", labels=("scheduler",))
     out = GaugeMetricFamily("hms_scheduler_out", "Whether it was taken out of the race.", labels=("scheduler",))
     given_up = GaugeMetricFamily("hms_scheduler_given_up", "Tasks it gave up, far behind.", labels=("scheduler",))
@@ -127,10 +128,11 @@ def _schedulers(racers: list[dict[str, Any]]) -> Iterator[Metric]:
         if racer.get("decisions") is not None:
             decisions.add_metric(name, float(racer["decisions"]))
         depth.add_metric(name, float(racer["unfinished"]))
+        waiting.add_metric(name, float(racer["waiting"]))
         overloaded.add_metric(name, float(racer["overloaded"]))
         out.add_metric(name, float(racer["state"] == "out"))
         given_up.add_metric(name, float(racer["given_up"]))
-    yield from (done, decisions, depth, overloaded, out, given_up)
+    yield from (done, decisions, depth, waiting, overloaded, out, given_up)
 
 
 def _models(models: list[dict[str, Any]]) -> Iterator[Metric]:

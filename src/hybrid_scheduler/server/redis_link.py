@@ -30,7 +30,7 @@ class RedisLink:
     background task goes on asking for it.
 
     Raises:
-        InvalidInputError: The URL is none of Redis.
+        InvalidInputError: The URL is not one of Redis.
     """
 
     def __init__(self, url: str) -> None:
@@ -53,7 +53,7 @@ class RedisLink:
             await self.client.aclose()
 
     def lost(self, error: BaseException) -> None:
-        """Somebody found Redis away; everybody goes without it until it is back."""
+        """Redis failed somewhere; do without it until it is back."""
         if self.up or self.message == "not asked yet":
             # The class of the error is enough: its text may hold the address with its password.
             _LOG.warning("Redis does not answer (%s); going on without it", type(error).__name__)

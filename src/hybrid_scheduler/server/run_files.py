@@ -27,7 +27,7 @@ PAGE_POLICY = "; ".join(
         "sandbox",
     )
 )
-"""A report is a page without scripts that loads nothing, and must stay one whoever wrote the file."""
+"""A report is a page without scripts that loads nothing, and must stay one even if the file was tampered with."""
 
 
 def run_files(run: RunRow) -> dict[str, Path]:
@@ -35,8 +35,8 @@ def run_files(run: RunRow) -> dict[str, Path]:
     folder, names = run.configuration.get("folder"), (run.summary or {}).get("files")
     if run.kind != "experiment" or not isinstance(folder, str) or not isinstance(names, list):
         return {}
-    found = {name: Path(folder) / name for name in names if isinstance(name, str) and _is_plain(name)}
-    return {name: path for name, path in found.items() if path.is_file() and not path.is_symlink()}
+    paths = {name: Path(folder) / name for name in names if isinstance(name, str) and _is_plain(name)}
+    return {name: path for name, path in paths.items() if path.is_file() and not path.is_symlink()}
 
 
 def _is_plain(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who may do what: the token, the origin of web pages, and headers that keep browsers careful."""
+"""Authentication and browser security: the token, the origin of web pages, and security headers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SecurityHeaders:
 
 
 def check_token(headers: Headers, settings: ServiceSettings, query_token: str | None = None) -> None:
-    """Let nobody pass without the token, when there is one.
+    """Refuse a call without the token, when one is set.
 
     Raises:
         ApiError: 401.
@@ -100,7 +100,7 @@ def check_origin(connection: HTTPConnection, settings: ServiceSettings) -> None:
         ApiError: 403.
     """
     origin = connection.headers.get("origin")
-    if origin is None or origin.lower() in {each.lower().rstrip("/") for each in settings.allowed_origins}:
+    if origin is None or origin.lower() in {allowed.lower().rstrip("/") for allowed in settings.allowed_origins}:
         return
     host, own_host = _network_location(origin), connection.headers.get("host", "").lower()
     if host and host == _without_default_port(own_host, origin):

@@ -23,17 +23,16 @@ from hybrid_scheduler.server.forwarded import Forwarded
 from hybrid_scheduler.server.http_protocol import IDLE_SECONDS, BoundedHttp
 from hybrid_scheduler.server.listening import check_exposure, listen, web_address
 from hybrid_scheduler.server.logs import configure_logging
-from hybrid_scheduler.server.store_door import StoreDoor
+from hybrid_scheduler.server.store_access import StoreAccess
+from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from hybrid_scheduler.server.turns import Turns
-from hybrid_scheduler.server.websocket_protocol import PING_SECONDS, PONG_SECONDS, FeedProtocol
+from hybrid_scheduler.server.websocket_protocol import FeedProtocol
 from hybrid_scheduler.store import open_store
 
 _LOG = logging.getLogger(__name__)
 
 MOST_INCOMING = 16 * 1024
 """Bytes of a message from a WebSocket client; a longer one ends the connection."""
-GOODBYE_SECONDS = 10
-"""For calls under way when the service is told to stop."""
 
 
 def serve(
@@ -55,19 +54,21 @@ def serve(
     room = room_for(settings, raise_file_limit())
     warnings = (check_exposure(host, settings), room.warning)
     with listen(host, port, room.backlog) as listening:
-        # Whoever tells it to listen under a name may call it by that name.
+        # A host name to listen on is also one to be called by.
         named = settings.model_copy(update={"allowed_hosts": (*settings.allowed_hosts, host)})
-        door = StoreDoor(functools.partial(open_store, settings.database))
-        config = server_config(create_app(named, engine, door), settings, room)
+        store_access = StoreAccess(functools.partial(open_store, settings.database))
+        config = server_config(create_app(named, engine, store_access), settings, room)
         configure_logging(settings)
         for warning in filter(None, warnings):
             _LOG.warning(warning)
         server = AnnouncingServer(config, functools.partial(announce, web_address(host, listening)))
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-            runner.run(_run(server, door, listening))
+            runner.run(_run(server, store_access, listening))
 
 
-def server_config(app: FastAPI, settings: ServiceSettings, room: Room) -> ServerConfig:
+def server_config(
+    app: FastAPI, settings: ServiceSettings, room: Room, timeouts: Timeouts = DEFAULT_TIMEOUTS
+) -> ServerConfig:
     """How our server is set up, in production and in tests alike."""
     outermost, metrics = Forwarded(app), app.state.metrics
     config = ServerConfig(
@@ -78,12 +79,12 @@ def server_config(app: FastAPI, settings: ServiceSettings, room: Room) -> Server
         server_header=False,
         proxy_headers=False,  # `Forwarded` sees to them
         backlog=room.backlog,
-        timeout_graceful_shutdown=GOODBYE_SECONDS,
+        timeout_graceful_shutdown=timeouts.shutdown,  # type: ignore[arg-type]  # it takes fractions too
         timeout_keep_alive=round(IDLE_SECONDS),
         http=BoundedHttp,
         ws=FeedProtocol,
-        ws_ping_interval=PING_SECONDS,
-        ws_ping_timeout=PONG_SECONDS,
+        ws_ping_interval=timeouts.ping,
+        ws_ping_timeout=timeouts.pong,
         ws_max_size=MOST_INCOMING,
         # Compressing every frame for every client costs more than loopback or a local network gains.
         ws_per_message_deflate=False,
@@ -92,7 +93,7 @@ def server_config(app: FastAPI, settings: ServiceSettings, room: Room) -> Server
     config.connections = Connections(
         room.connections, room.backlog, settings.max_connections_per_address, outermost.is_proxy, refusals
     )
-    config.turns = Turns()
+    config.turns, config.grace = Turns(), timeouts.grace
     metrics.watch_connections(config.connections.__len__)
     return config
 
@@ -106,17 +107,17 @@ class AnnouncingServer(uvicorn.Server):
         self._acceptors: list[Acceptor] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
+        """Start, then announce the address."""
         ours = [] if sys.platform == "win32" else sockets or []
-        await super().startup([each for each in sockets or [] if each not in ours])
-        for each in ours:
-            acceptor = Acceptor(each, self._protocol, self._turns, self.config.backlog, self._connections.refusals)
+        await super().startup([listening for listening in sockets or [] if listening not in ours])
+        for listening in ours:
+            acceptor = Acceptor(listening, self._protocol, self._turns, self.config.backlog, self._connections.refusals)
             acceptor.start()
             self._acceptors.append(acceptor)
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop to take connections in, then end; who has not read what was sent by then does not get it."""
+        """Stop accepting connections, then end; what a client has not read by then is lost."""
         for acceptor in self._acceptors:
             acceptor.stop()
         await super().shutdown(sockets)
@@ -134,10 +135,10 @@ class AnnouncingServer(uvicorn.Server):
         return BoundedHttp(self.config, self.server_state, self.lifespan.state)
 
 
-async def _run(server: uvicorn.Server, door: StoreDoor, listening: socket.socket) -> None:
+async def _run(server: uvicorn.Server, store_access: StoreAccess, listening: socket.socket) -> None:
     # Opened here first: an error would otherwise be a traceback of the server's start.
-    await door.open()
-    # What is loaded by now stays. Looking through it for garbage would hold everybody up for a fifth of a second, each
+    await store_access.open()
+    # What is loaded by now stays. Looking through it for garbage would pause the service for a fifth of a second, each
     # time that many connections come at once.
     gc.collect()
     gc.freeze()

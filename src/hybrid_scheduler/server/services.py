@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
@@ -14,10 +14,13 @@ from hybrid_scheduler.server.engine_port import EnginePort
 from hybrid_scheduler.server.experiment_jobs import ExperimentJobs
 from hybrid_scheduler.server.feed import Feed
 from hybrid_scheduler.server.health_watch import HealthWatch
+from hybrid_scheduler.server.leader_link import LeaderLink
 from hybrid_scheduler.server.limits import RateLimits
 from hybrid_scheduler.server.redis_link import RedisLink
-from hybrid_scheduler.server.sharing import Sharing
-from hybrid_scheduler.server.store_door import StoreDoor
+from hybrid_scheduler.server.store_access import StoreAccess
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -27,38 +30,47 @@ class Services:
     Attributes:
         settings: Where and how it runs.
         engine: The live engine of this process.
-        door: Gives the store.
+        store_access: Opens the store and holds it.
         link: Redis, None when none is configured.
         cache: Answers kept for a moment.
         limits: How often clients may call.
         feed: The WebSocket clients of this process.
-        sharing: Commands and live messages, wherever the engine runs.
+        leader: The process that runs the engine, this one or another.
         experiments: Those that this process started.
         watch: Knows how the others are.
     """
 
     settings: ServiceSettings
     engine: EnginePort
-    door: StoreDoor
+    store_access: StoreAccess
     link: RedisLink | None
     cache: Cache
     limits: RateLimits
     feed: Feed
-    sharing: Sharing
+    leader: LeaderLink
     experiments: ExperimentJobs
     watch: HealthWatch
+
+    @property
+    def store(self) -> Store:
+        """The open store.
+
+        Raises:
+            StoreUnavailableError: It could not be opened yet.
+        """
+        return self.store_access.store
 
     def status(self) -> dict[str, Any]:
         """The whole `Status`."""
         feed = {"clients": self.feed.clients, "frames": self.feed.frames, "dropped": self.feed.dropped}
         token_required = self.settings.api_token is not None
-        return {**self.sharing.status(), "feed": feed, "token_required": token_required}
+        return {**self.leader.status(), "feed": feed, "token_required": token_required}
 
 
 def services_of(connection: HTTPConnection) -> Services:
     """The services of the application that a call came to."""
-    found: Services = connection.app.state.services
-    return found
+    services: Services = connection.app.state.services
+    return services
 
 
 ServicesOf = Annotated[Services, Depends(services_of)]

@@ -1,4 +1,4 @@
-"""Work that comes in bursts, a little at a time, so that what is urgent need not wait for all of it."""
+"""Spreads bursts of work over turns of the event loop, so that urgent work need not wait for all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uvicorn's WebSocket, less its patience with clients that have stopped reading."""
+"""Uvicorn's WebSocket, with a time limit for clients that have stopped reading."""
 
 from __future__ import annotations
 
@@ -22,9 +22,6 @@ from hybrid_scheduler.server.raw_answers import refusal
 
 GOODBYE_SECONDS = 1.0
 """How long a connection that is being closed may take to read what was sent before."""
-PING_SECONDS, PONG_SECONDS, GRACE_SECONDS = 4.0, 5.0, 1.0
-"""Between two pings, for the answer, and once more: after a pause of this process answers may be there unread. A client
-answers when it has read as far as the ping, so one that reads nothing is cut after 10 s at the latest."""
 MOST_UNSENT = 64 * 1024
 """Bytes that wait in this process for one client before it counts as slow, and as much again in the system's buffer:
 with more, the ping would wait behind messages that a slow client cannot read in time."""
@@ -42,7 +39,7 @@ class FeedProtocol(WebSocketsSansIOProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         assert isinstance(config, ServerConfig)
-        self._connections = config.connections
+        self._connections, self._grace = config.connections, config.grace
         self._patient = True
         self.conn = _Handshake(max_size=config.ws_max_size)
 
@@ -100,7 +97,7 @@ class FeedProtocol(WebSocketsSansIOProtocol):
         """No answer to a ping: the client is not there, or reads nothing."""
         if self._patient:
             self._patient = False
-            self.pong_timer = self.loop.call_later(GRACE_SECONDS, self.keepalive_timeout)
+            self.pong_timer = self.loop.call_later(self._grace, self.keepalive_timeout)
             return
         self._connections.refusals.add("unread")
         super().keepalive_timeout()

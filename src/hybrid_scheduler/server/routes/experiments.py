@@ -70,9 +70,9 @@ async def cancel_experiment(job_id: JobId, services: ServicesOf) -> Any:
 )
 async def files_of_run(run_id: RunNumber, services: ServicesOf) -> Any:
     """What a finished experiment wrote and is still there; other runs have no files."""
-    found = await _files(services, run_id)
+    files = await _files(services, run_id)
     return await asyncio.to_thread(
-        lambda: [{"name": name, "bytes": path.stat().st_size} for name, path in found.items()]
+        lambda: [{"name": name, "bytes": path.stat().st_size} for name, path in files.items()]
     )
 
 
@@ -90,26 +90,31 @@ async def files_of_run(run_id: RunNumber, services: ServicesOf) -> Any:
 )
 async def file_of_run(run_id: RunNumber, name: FileName, services: ServicesOf) -> Response:
     """A table, plot or report. Pages come with a policy that lets them run and load nothing."""
-    found = await _files(services, run_id)
-    if name not in found:
+    files = await _files(services, run_id)
+    if name not in files:
         raise ApiError(404, f"run {run_id} has no such file; /api/runs/{run_id}/files names those it has")
-    kind = TYPES[found[name].suffix]
+    kind = TYPES[files[name].suffix]
     headers = {"Content-Security-Policy": PAGE_POLICY} if kind == "text/html" else {}
-    return FileResponse(found[name], media_type=kind, headers=headers, filename=name, content_disposition_type="inline")
+    return FileResponse(files[name], media_type=kind, headers=headers, filename=name, content_disposition_type="inline")
 
 
 async def _files(services: Services, run_id: int) -> dict[str, Path]:
-    run = await services.door.store.run(run_id)
+    run = await services.store.run(run_id)
     if run is None:
         raise ApiError(404, f"there is no run {run_id}")
     return await asyncio.to_thread(run_files, run)
 
 
 def _available() -> list[dict[str, Any]]:
-    # Experiments bring much that the web half does without, so it is imported where somebody asks for them.
+    # Experiments bring much that the web half does without, so it is imported when they are requested.
     from hybrid_scheduler.experiments.registry import experiment_classes
 
     return [
-        {"name": name, "question": each.question, "default_seeds": each.default_seeds, "default_tasks": each.tasks}
-        for name, each in experiment_classes().items()
+        {
+            "name": name,
+            "question": experiment.question,
+            "default_seeds": experiment.default_seeds,
+            "default_tasks": experiment.tasks,
+        }
+        for name, experiment in experiment_classes().items()
     ]

@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api", tags=["history"])
 
 FULL_HISTORY = 1000
 FULL_HISTORY_SECONDS = 1.0
-"""All who look share one answer for so long."""
+"""All callers share one answer for so long."""
 _RECORDS = TypeAdapter(list[TrainingRecord])
 
 
@@ -34,7 +34,7 @@ async def full_history(services: ServicesOf) -> Any:
     """The latest 1000 labelled tasks, newest first: features, best GPU share, best time, whole-task time per device."""
     kept = await services.cache.get("full_history")
     if kept is None:
-        rows = await services.door.store.training(FULL_HISTORY)
+        rows = await services.store.training(FULL_HISTORY)
         kept = _RECORDS.dump_json(_RECORDS.validate_python([training_record(row) for row in rows]))
         await services.cache.set("full_history", kept, FULL_HISTORY_SECONDS)
     return Response(kept, media_type="application/json")
@@ -54,7 +54,7 @@ async def comparative(
     run_id: RunFilter = None,
 ) -> Any:
     """Finished tasks with the result of every scheduler in their race, newest first, in pages."""
-    store = services.door.store
+    store = services.store
     if run_id is not None:
         before = await _end_of_run(store, run_id, before)
     rows = await read_compared(store, limit, before, scheduler, run_id=run_id)
@@ -87,7 +87,7 @@ async def clear_history(services: ServicesOf, response: Response) -> Any:
 
     What is stored meanwhile stays, and so do models; ids go on growing.
     """
-    cleared = await services.sharing.command("clear")
+    cleared = await services.leader.command("clear")
     await services.cache.clear()
     response.status_code = 200 if cleared["done"] else 202
     return cleared

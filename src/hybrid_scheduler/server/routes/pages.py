@@ -85,7 +85,7 @@ async def not_routed(request: Request, error: Exception) -> Response:
     if reads and path != "/api" and not path.startswith(("/api/", "/assets/", "/ws")):
         for folder in (STATIC, PLAIN):
             # Compared with what is there, so that no path can lead anywhere else.
-            names = {each.name: each for each in folder.iterdir() if each.is_file()} if folder.is_dir() else {}
+            names = {file.name: file for file in folder.iterdir() if file.is_file()} if folder.is_dir() else {}
             if path[1:] in names:
                 return FileResponse(names[path[1:]], headers={"Cache-Control": ASK_AGAIN})
         if wants_html(request):
@@ -99,4 +99,4 @@ def _methods(request: Request) -> list[str]:
     """What an address takes: the framework itself names the methods of one of its routes only."""
     routes = [route for route in request.app.routes if not isinstance(route, Mount)]
     scopes = {method: {**request.scope, "method": method} for method in METHODS}
-    return [method for method in METHODS if any(each.matches(scopes[method])[0] is Match.FULL for each in routes)]
+    return [method for method in METHODS if any(route.matches(scopes[method])[0] is Match.FULL for route in routes)]

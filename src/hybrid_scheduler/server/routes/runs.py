@@ -21,7 +21,7 @@ MOST_VERSIONS = 10_000
 @router.get("/runs", response_model=RunPage, responses=declared(422, 429, 503), summary="Stored runs")
 async def runs(services: ServicesOf, limit: Limit = 100, before: Before = None, kind: RunKind = None) -> Any:
     """Live runs, comparisons and experiments, newest first, in pages."""
-    rows = await services.door.store.runs(limit, before, kind)
+    rows = await services.store.runs(limit, before, kind)
     cursor = rows[-1].id if len(rows) == limit else None
     return {"items": [stored_run(row) for row in rows], "next_cursor": cursor}
 
@@ -29,10 +29,10 @@ async def runs(services: ServicesOf, limit: Limit = 100, before: Before = None, 
 @router.get("/runs/{run_id}", response_model=StoredRun, responses=declared(404, 422, 429, 503), summary="One run")
 async def run(run_id: RunNumber, services: ServicesOf) -> Any:
     """One stored run with its configuration, and its figures once they are known."""
-    found = await services.door.store.run(run_id)
-    if found is None:
+    run = await services.store.run(run_id)
+    if run is None:
         raise ApiError(404, f"there is no run {run_id}")
-    return stored_run(found)
+    return stored_run(run)
 
 
 @router.get("/models", response_model=ModelVersionPage, responses=declared(422, 429, 503), summary="Saved models")
@@ -41,7 +41,7 @@ async def models(
 ) -> Any:
     """Every saved version of the live learners, newest first, in pages."""
     # The store gives the newest only; older pages are cut from more of them.
-    found = await services.door.store.model_versions(limit if before is None else MOST_VERSIONS, scheduler)
-    rows = [row for row in found if before is None or row.id < before][:limit]
+    versions = await services.store.model_versions(limit if before is None else MOST_VERSIONS, scheduler)
+    rows = [row for row in versions if before is None or row.id < before][:limit]
     cursor = rows[-1].id if len(rows) == limit else None
     return {"items": [model_version(row) for row in rows], "next_cursor": cursor}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from hybrid_scheduler.schedulers.base import Learner
 from hybrid_scheduler.schedulers.colours import colour_of
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class, scheduler_names
 from hybrid_scheduler.server.errors import declared
-from hybrid_scheduler.server.schemas import SchedulerInfo
+from hybrid_scheduler.server.schemas import MetricDescription, SchedulerInfo
 from hybrid_scheduler.server.services import ServicesOf
 
 router = APIRouter(prefix="/api", tags=["schedulers"])
@@ -27,20 +28,43 @@ def schedulers(services: ServicesOf) -> Any:
     return [{**_facts(name), "in_race": name in racing} for name in scheduler_names()]
 
 
+# Not a coroutine either: other people's metrics are loaded.
+@router.get(
+    "/metrics/catalogue",
+    response_model=list[MetricDescription],
+    responses=declared(429),
+    summary="Figures by which schedulers are compared",
+)
+def metrics() -> Any:
+    """Every registered metric and every figure derived from them: title, unit, and which way is better."""
+    return _described()
+
+
+@cache
+def _described() -> list[dict[str, Any]]:
+    from hybrid_scheduler.engine.compare import DECISION
+    from hybrid_scheduler.experiments.figures import DERIVED
+    from hybrid_scheduler.metrics.registry import metric_infos
+
+    return [{**asdict(info), "symbol": info.symbol} for info in (*metric_infos().values(), *DERIVED.values(), DECISION)]
+
+
 @cache
 def _facts(name: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": name, "colour": colour_of(name), "available": True, "reason": ""}
     try:
-        found = scheduler_class(name)
+        scheduler = scheduler_class(name)
+    except InvalidInputError as error:
+        unknown = {"summary": "", "parameters": {}, "is_learner": False, "knows_truth": False}
+        return facts | unknown | {"available": False, "reason": str(error)}
+    try:
         create_scheduler(name)
     except InvalidInputError as error:
         facts |= {"available": False, "reason": str(error)}
-        if "found" not in locals():
-            return facts | {"summary": "", "parameters": {}, "is_learner": False, "knows_truth": False}
-    parameters = inspect.signature(found).parameters.items()
+    parameters = inspect.signature(scheduler).parameters.items()
     return facts | {
-        "summary": found.summary(),
+        "summary": scheduler.summary(),
         "parameters": {key: None if p.default is inspect.Parameter.empty else p.default for key, p in parameters},
-        "is_learner": issubclass(found, Learner),
-        "knows_truth": found.knows_truth,
+        "is_learner": issubclass(scheduler, Learner),
+        "knows_truth": scheduler.knows_truth,
     }

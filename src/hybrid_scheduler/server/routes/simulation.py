@@ -19,37 +19,37 @@ CHANGING = declared(401, 403, 409, 413, 429, 503)
 @router.post("/simulation/start", response_model=ControlAnswer, responses=CHANGING, summary="Start the live race")
 async def start_simulation(services: ServicesOf) -> Any:
     """Start the live race, or let it run on if it runs. After a stop this begins a new run."""
-    return await services.sharing.command("start")
+    return await services.leader.command("start")
 
 
 @router.post("/simulation/stop", response_model=ControlAnswer, responses=CHANGING, summary="Stop the live race")
 async def stop_simulation(services: ServicesOf) -> Any:
     """End the live run. What is stored stays, and learners are saved."""
-    return await services.sharing.command("stop")
+    return await services.leader.command("stop")
 
 
 @router.post("/simulation/pause", response_model=ControlAnswer, responses=CHANGING, summary="Pause the live race")
 async def pause_simulation(services: ServicesOf) -> Any:
     """Halt the simulated clock."""
-    return await services.sharing.command("pause")
+    return await services.leader.command("pause")
 
 
 @router.post("/simulation/resume", response_model=ControlAnswer, responses=CHANGING, summary="Resume the live race")
 async def resume_simulation(services: ServicesOf) -> Any:
     """Let the simulated clock go on."""
-    return await services.sharing.command("resume")
+    return await services.leader.command("resume")
 
 
 @router.post("/pause", response_model=ControlAnswer, responses=CHANGING, summary="Pause the live race (short form)")
 async def pause(services: ServicesOf) -> Any:
     """The same as `POST /api/simulation/pause`."""
-    return await services.sharing.command("pause")
+    return await services.leader.command("pause")
 
 
 @router.post("/resume", response_model=ControlAnswer, responses=CHANGING, summary="Resume the live race (short form)")
 async def resume(services: ServicesOf) -> Any:
     """The same as `POST /api/simulation/resume`."""
-    return await services.sharing.command("resume")
+    return await services.leader.command("resume")
 
 
 @router.get("/simulation/status", response_model=Status, responses=declared(429), summary="State of the service")
@@ -75,7 +75,7 @@ async def change_settings(change: SettingsChange, services: ServicesOf) -> Any:
 
     Another set of schedulers begins a new run. Answers with all settings as they are now.
     """
-    return await services.sharing.command("settings", **change.model_dump(exclude_none=True))
+    return await services.leader.command("settings", **change.model_dump(exclude_none=True))
 
 
 @router.get("/presets", response_model=list[PresetInfo], responses=declared(429), summary="Kinds of workload")

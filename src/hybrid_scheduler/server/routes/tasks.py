@@ -8,8 +8,7 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Response
 
-from hybrid_scheduler.config.world import World
-from hybrid_scheduler.server.compared_pages import read_compared
+from hybrid_scheduler.config.world import stored_world
 from hybrid_scheduler.server.decision_review import review
 from hybrid_scheduler.server.documents import comparative_item
 from hybrid_scheduler.server.errors import ApiError, declared
@@ -20,10 +19,6 @@ from hybrid_scheduler.store import ComparedTask, Store
 
 router = APIRouter(prefix="/api", tags=["tasks"])
 
-QUEUE_WINDOW = 300
-"""Tasks before a task in which the parts that were in its way are looked for."""
-LATER_WINDOW = 50
-"""Tasks after it that may have been decided before it, when it waited for parents."""
 DETAIL_SECONDS = 60.0
 """A finished task does not change; its detail is kept for so long."""
 
@@ -41,7 +36,7 @@ async def submit_task(task: TaskRequest, services: ServicesOf) -> Any:
     Answers once the task is stored: with every scheduler's decision and its reasons, what each device would have taken,
     and what will come of it if nothing disturbs it. What came of it in the end is in the history.
     """
-    accepted = await services.sharing.command("submit", **task.model_dump())
+    accepted = await services.leader.command("submit", **task.model_dump())
     # Encoded here: through the model every answer would cost as much again as the rest of the call.
     return Response(orjson.dumps(accepted), 201, media_type="application/json")
 
@@ -55,18 +50,18 @@ async def submit_task(task: TaskRequest, services: ServicesOf) -> Any:
 async def task_detail(task_id: TaskNumber, services: ServicesOf) -> Any:
     """A finished task with all results, and for each scheduler what every device would have taken.
 
-    Waits follow from the parts of the 300 tasks before it in the same run under the same scheduler; a device that none
-    of them used counts as free. `regret` is the response time above the best that the oracle's search (every device,
+    Waits follow from the queues stored with the decision, and are null where those are not known (an older version
+    stored the task). `regret` is the response time above the best that the oracle's search (every device,
     shares in steps of 5 %) finds for the same task, queues and moment; 0 when the scheduler found something better.
     """
     key = f"task:{task_id}"
     if (kept := await services.cache.get(key)) is not None:
         return Response(kept, media_type="application/json")
-    store = services.door.store
-    found = await store.comparative(1, before=task_id + 1)
-    if not found or found[0].task.task_id != task_id:
+    store = services.store
+    latest = await store.comparative(1, before=task_id + 1)
+    if not latest or latest[0].task.task_id != task_id:
         raise await _absent(store, task_id)
-    detail = await _detail(store, found[0])
+    detail = await _detail(store, latest[0])
     document = TaskDetail.model_validate(detail).model_dump_json().encode()
     await services.cache.set(key, document, DETAIL_SECONDS)
     return Response(document, media_type="application/json")
@@ -74,7 +69,7 @@ async def task_detail(task_id: TaskNumber, services: ServicesOf) -> Any:
 
 async def _absent(store: Store, task_id: int) -> ApiError:
     """Why a task is not there: it may only not be finished."""
-    if any(each.task_id == task_id for each in await store.submitted()):
+    if any(task.task_id == task_id for task in await store.submitted()):
         message = f"task {task_id} is in the race; look again when every scheduler has finished it"
         return ApiError(409, message, code="not_finished")
     return ApiError(404, f"there is no finished task {task_id}; a task is here once every scheduler has finished it")
@@ -85,25 +80,12 @@ async def _detail(store: Store, compared: ComparedTask) -> dict[str, Any]:
     labels = await store.training(1, before=task.task_id + 1)
     label = labels[0] if labels and labels[0].task_id == task.task_id else None
     run = await store.run(task.run_id)
-    world = None if run is None else World.of(run.configuration)
-    around = await _around(store, compared)
+    world = None if run is None else stored_world(run.configuration)
     # A first call loads compiled code; the event loop has better things to do.
-    decisions = await asyncio.to_thread(review, compared, label, around, world)
+    decisions = await asyncio.to_thread(review, compared, label, world)
     return {
         **comparative_item(compared),
         "optimal_gpu_fraction": None if label is None else label.optimal_gpu_fraction,
         "optimal_time": None if label is None else label.optimal_time,
         "decisions": decisions,
     }
-
-
-async def _around(store: Store, compared: ComparedTask) -> list[ComparedTask]:
-    """The tasks of the same run that may have been in this one's way, and its parents."""
-    task = compared.task
-    before = task.task_id + (LATER_WINDOW if task.dependencies else 0)
-    found = await read_compared(store, QUEUE_WINDOW, before, run_id=task.run_id)
-    known = {each.task.task_id for each in found}
-    for parent in task.dependencies:
-        if parent not in known:
-            found += [each for each in await store.comparative(1, before=parent + 1) if each.task.task_id == parent]
-    return [each for each in found if each.task.task_id != task.task_id]

@@ -45,6 +45,7 @@ from hybrid_scheduler.server.schemas.runs import (
 from hybrid_scheduler.server.schemas.service import (
     Dependency,
     Health,
+    MetricDescription,
     ModelVersion,
     ModelVersionPage,
     PresetInfo,
@@ -88,6 +89,7 @@ __all__ = [
     "LatestResult",
     "LiveSettings",
     "LogLine",
+    "MetricDescription",
     "ModelInfo",
     "ModelVersion",
     "ModelVersionPage",

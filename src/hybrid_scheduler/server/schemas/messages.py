@@ -44,6 +44,7 @@ class ComparisonEntry(Answer):
     avg_cost: float | None
     gpu_share: float | None = Field(description="Share of the busy seconds that were a GPU's.")
     unfinished: int
+    waiting: int = Field(description="Of them, ready and waiting for the scheduler to start them.")
     overloaded: bool
     state: RacerState = Field(description="`behind`: hopelessly, it gave a backlog up; `out`: it failed.")
     reason: str = Field(description="Why it is behind or out; empty while it races.")

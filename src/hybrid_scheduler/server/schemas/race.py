@@ -110,6 +110,7 @@ class RacerInfo(Answer):
     tasks: int = Field(description="Tasks finished.")
     decisions: int | None = Field(None, description="Decisions made; null when the engine does not say.")
     unfinished: int = Field(description="Tasks decided and not finished, and tasks not decided.")
+    waiting: int = Field(description="Of them, ready and waiting for the scheduler to start them.")
     overloaded: bool = Field(description="Its backlog grows.")
     state: RacerState = Field(description="`behind`: hopelessly, it gave a backlog up; `out`: it failed.")
     reason: str = Field(description="Why it is behind or out; empty while it races.")

@@ -24,6 +24,18 @@ class SchedulerInfo(Answer):
     reason: str = Field(description="Why it is not available; empty when it is.")
 
 
+class MetricDescription(Answer):
+    """A figure by which schedulers are compared: how it is called and read."""
+
+    name: Annotated[str, Field(description="Its key in documents.", examples=["avg_response"])]
+    title: Annotated[str, Field(examples=["mean response time"])]
+    short: Annotated[str, Field(description="The head of a column.", examples=["response"])]
+    unit: Annotated[str, Field(examples=["s"])]
+    symbol: str = Field(description="The unit as it is written behind a number; empty for a plain number.")
+    bigger_is_better: bool | None = Field(description="Null where neither holds.")
+    description: str
+
+
 class PresetInfo(Answer):
     """A named kind of workload."""
 

@@ -30,6 +30,8 @@ class StoredTask(Answer):
     memory_required: float
     arrival_time: float
     dependencies: list[int]
+    duration_estimate: float | None = Field(None, description="Seconds on a CPU of speed 1; null when not known.")
+    kind: str | None = Field(None, description="What it does; null when not known.")
 
 
 class PartInfo(Answer):
@@ -56,6 +58,12 @@ class Result(Answer):
     failed: bool
     parts: list[PartInfo]
     reason: str | None = Field(description="Why it failed, where that is known.")
+    ready_time: float | None = Field(None, description="When it could be decided; null when not known.")
+    queue_seconds: list[float | None] | None = Field(
+        None,
+        description="Seconds, since `ready_time`, after which each device of the run could have started it, as things "
+        "stood at the decision; null for one that was down, or when not known.",
+    )
 
 
 class ComparativeItem(StoredTask):
@@ -77,7 +85,7 @@ class Considered(Answer):
     device: str
     gpu_fraction: float
     seconds: float | None = Field(description="Execution; null when the device cannot take the task.")
-    wait: float | None
+    wait: float | None = Field(description="Null when the device cannot take the task, or its queue is not known.")
     response: float | None
     energy: float | None
     cost: float | None
@@ -95,6 +103,10 @@ class DecisionReport(Answer):
     considered: list[Considered] = Field(description="What each device would take, by the simulator's truth.")
     projected: Result | None = Field(description="What will come of it if nothing disturbs it; null when it must wait.")
     regret: float | None = Field(description="Seconds of response above the best possible at this moment.")
+    waiting: bool = Field(description="The scheduler lets the task wait and has not decided yet.")
+    expected_start: float | None = Field(
+        description="When it expects to start a waiting task, in simulated time; null when it does not know.",
+    )
 
 
 class TaskAccepted(Answer):

@@ -1,0 +1,88 @@
+"""What the race says of its placements, as the documents that the API sends."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hybrid_scheduler.engine.alternatives import alternatives
+from hybrid_scheduler.engine.live import Finished, LiveRace, Placement, Waits
+from hybrid_scheduler.live.documents import chosen_alternative, result_document
+from hybrid_scheduler.store import result_row
+
+
+def placement_report(name: str, task_id: int, placement: Placement | Waits | None, race: LiveRace) -> dict[str, Any]:
+    """As in `DecisionReport`."""
+    if not isinstance(placement, Placement):
+        reason = "It waits for a task it depends on; decided once that has finished."
+        if placement is not None:
+            reason = f"It is one of {placement.waiting} waiting tasks; the scheduler has not started it yet."
+        elif name in race.out:
+            reason = f"Out of the race: {race.out[name]}"
+        return {
+            "scheduler_name": name,
+            "gpu_fraction": 0.0,
+            "gpu_id": None,
+            "reason": reason,
+            "predicted": {},
+            "considered": [],
+            "projected": None,
+            "regret": None,
+            "waiting": placement is not None,
+            "expected_start": None if placement is None else placement.expected_start,
+        }
+    projected, names = result_row(placement.projected, name, task_id), race.world.cluster.names
+    expects = placement.explanation.seconds
+    if expects is None:
+        predicted = {names[part.device]: part.expected or None for part in placement.decision.parts}
+    else:
+        predicted = dict(zip(names, map(known, expects.tolist()), strict=True))
+    known_regret = math.isfinite(placement.best_response) and not projected.failed
+    options = alternatives(
+        race.world,
+        placement.memory_mb,
+        placement.seconds,
+        placement.wait,
+        chosen_alternative(projected),
+    )
+    return {
+        "scheduler_name": name,
+        "gpu_fraction": projected.gpu_fraction,
+        "gpu_id": projected.gpu_id,
+        "reason": placement.explanation.reason,
+        "predicted": predicted,
+        "considered": [option._asdict() for option in options],
+        "projected": result_document(projected),
+        "regret": max(projected.response_time - placement.best_response, 0.0) if known_regret else None,
+        "waiting": False,
+        "expected_start": None,
+    }
+
+
+def known(seconds: float) -> float | None:
+    """None where a device cannot take the task."""
+    return seconds if math.isfinite(seconds) else None
+
+
+def latest_results(finished: Finished, stored_id: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`task` and `latest_results` of a `SimulationUpdate`."""
+    task = finished.tasks[-1]
+    described = {
+        "id": stored_id,
+        "size": task.size,
+        "intensity": task.compute_intensity,
+        "memory": task.memory_required,
+    }
+    results = {}
+    for name, outcomes in finished.outcomes.items():
+        outcome = outcomes[-1]
+        results[name] = {
+            "time": outcome.actual_time,
+            "wait": outcome.wait_time,
+            "response": outcome.response_time,
+            "energy": outcome.energy,
+            "cost": outcome.cost,
+            "gpu_fraction": outcome.gpu_fraction,
+            "gpu_id": outcome.gpu_id,
+        }
+    return described, results

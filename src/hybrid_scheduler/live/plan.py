@@ -1,0 +1,186 @@
+"""What the live race is made of: settings that can change while it runs, checked before they take effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hybrid_scheduler.config import Config
+from hybrid_scheduler.live.errors import EngineError
+from hybrid_scheduler.live.start import LiveStart
+from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
+from hybrid_scheduler.model.ranges import RATES, SPEEDS
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.scenario import Load, PresetTasks, Rate, RecordedTasks, Scenario, ScenarioOptions
+from hybrid_scheduler.scenario.live_source import LiveSource
+from hybrid_scheduler.schedulers.base import Scheduler
+from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
+from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class, scheduler_names
+
+LOAD = 0.05
+"""Default live load, where every scheduler keeps up."""
+ENERGY_WEIGHT = 0.5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the live race runs; `changed` gives another one."""
+
+    config: Config
+    scenario: Scenario
+    schedulers: tuple[str, ...]
+    speed: float
+    flat_out: bool = False
+    energy_weight: float | None = None
+
+    @classmethod
+    def of(cls, start: LiveStart) -> Plan:
+        """The plan the command line and the configuration ask for.
+
+        Raises:
+            InvalidInputError: Something in them is wrong.
+        """
+        config = start.config
+        asked = ScenarioOptions(
+            preset=start.preset, trace=start.trace, rate=start.rate, load=start.load, seed=start.seed
+        )
+        arrivals = asked.arrivals(config) or Load(LOAD)
+        scenario = replace(asked.scenario(config), arrivals=arrivals, num_tasks=None)  # it has no end
+        speed = config.simulation.speed if start.speed is None else start.speed
+        return cls(config, scenario, _available(start.schedulers), speed)
+
+    @property
+    def world(self) -> World:
+        """The devices and how they behave."""
+        return self.scenario.world
+
+    @property
+    def seed(self) -> int:
+        """Seed of tasks, noise and schedulers."""
+        return self.scenario.seed
+
+    @property
+    def preset(self) -> str | None:
+        """The preset tasks are drawn from; None when they come from a trace."""
+        return self.scenario.preset
+
+    @property
+    def trace(self) -> Path | None:
+        """The file tasks come from; None when they are drawn."""
+        source = self.scenario.source
+        return Path(source.name) if isinstance(source, RecordedTasks) else None
+
+    @property
+    def rate(self) -> float:
+        """Tasks per simulated second."""
+        rate = self.scenario.rate
+        assert rate is not None  # arrivals are always given here
+        return rate
+
+    @property
+    def load(self) -> float:
+        """Arrivals as a share of what the node can take."""
+        return self.rate / self.scenario.capacity
+
+    def document(self) -> dict[str, Any]:
+        """As in `LiveSettings`."""
+        return {
+            "preset": self.preset,
+            "trace": None if self.trace is None else self.trace.name,
+            "arrival_rate": self.rate,
+            "load": self.load,
+            "speed": self.speed,
+            "flat_out": self.flat_out,
+            "schedulers": list(self.schedulers),
+            "energy_weight": self.weight,
+        }
+
+    @property
+    def weight(self) -> float:
+        """The learners' objective: 0 time only, 1 energy only."""
+        return ENERGY_WEIGHT if self.energy_weight is None else self.energy_weight
+
+    def source(self, now: float) -> LiveSource:
+        """A fresh stream of tasks from now on."""
+        return self.scenario.stream(now)
+
+    def build(self, name: str) -> Scheduler:
+        """One of the schedulers."""
+        return self.config.scheduler(name, self.seed, energy_weight=self.energy_weight)
+
+    def changed(self, traces: Path, **change: Any) -> Plan:
+        """The plan with some settings changed; the load stays when tasks come from elsewhere.
+
+        Raises:
+            InvalidInputError: A setting is wrong; nothing has changed then.
+            EngineError: There is no such trace.
+        """
+        plan, load = self, self.load
+        if change.get("schedulers") is not None:
+            plan = replace(plan, schedulers=_checked(tuple(change["schedulers"])))
+        if change.get("preset") is not None or change.get("trace") is not None:
+            plan = plan._at(Load(load), source=self._source(traces, change))
+        if change.get("load") is not None:
+            plan = plan._at(Load(float(change["load"])))
+        if change.get("arrival_rate") is not None:
+            plan = plan._at(Rate(change["arrival_rate"]))
+        wanted = {key: change[key] for key in ("speed", "flat_out", "energy_weight") if change.get(key) is not None}
+        if "speed" in wanted and "flat_out" not in wanted:
+            wanted["flat_out"] = False
+        return replace(plan, **wanted)
+
+    def __post_init__(self) -> None:
+        self.source(0.0)  # refuses tasks that cannot go on without an end
+        if not RATES.holds(self.rate):
+            raise InvalidInputError(
+                f"the arrival rate is {self.rate:g} (load {self.load:g} of {self.scenario.capacity:g} tasks per "
+                f"second), but it must be {RATES}; choose another load or rate"
+            )
+        if not SPEEDS.holds(self.speed):
+            raise InvalidInputError(f"speed is {self.speed:g}, but it must be {SPEEDS}")
+
+    def _at(self, arrivals: Rate | Load, **change: Any) -> Plan:
+        return replace(self, scenario=replace(self.scenario, arrivals=arrivals, **change))
+
+    def _source(self, traces: Path, change: dict[str, Any]) -> PresetTasks | RecordedTasks:
+        """Where tasks come from after a change."""
+        if change.get("preset") is not None:
+            return ScenarioOptions(preset=change["preset"]).preset_tasks(self.config)
+        return RecordedTasks.read(_inside(traces, change["trace"]))
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A file of the trace folder, and of nowhere else."""
+    if Path(name).name != name or "\0" in name:
+        raise InvalidInputError(f"trace {name!r} is a path, but it must be the name of a file in the trace folder")
+    path = folder / name
+    if not path.is_file():
+        known = sorted(file.name for file in folder.glob("*.csv")) if folder.is_dir() else []
+        listed = ", ".join(known[:20]) or "none yet; put CSV files there"
+        message = f"there is no trace {name!r} in the trace folder; known: {listed}"
+        raise EngineError(message, code="unknown_trace", status=404)
+    return path
+
+
+def _checked(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        scheduler_class(name)
+        if names.count(name) > 1:
+            raise InvalidInputError(f"scheduler {name!r} is named twice; leave one out")
+    return names
+
+
+def _available(names: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The schedulers to race: as asked, or the defaults and what other packages bring, as far as they are available."""
+    if names is not None:
+        return _checked(names)
+    brought = [n for n in scheduler_names() if not scheduler_class(n).__module__.startswith("hybrid_scheduler.")]
+    available = []
+    for name in (*(name for name in DEFAULT_SCHEDULERS if name in scheduler_names()), *brought):
+        try:
+            create_scheduler(name)
+        except MissingExtraError:
+            continue
+        available.append(name)
+    return tuple(available)

@@ -1,0 +1,345 @@
+"""Live runs in one process: begins them, advances the race, ends them, saves the learners."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from hybrid_scheduler.config.service import ServiceSettings
+from hybrid_scheduler.live.clearing import Clearing
+from hybrid_scheduler.live.errors import EngineError
+from hybrid_scheduler.live.models import note_saved, save_model
+from hybrid_scheduler.live.notifier import Notifier
+from hybrid_scheduler.live.plan import Plan
+from hybrid_scheduler.live.quarantine import REASON, is_suspect, quarantined
+from hybrid_scheduler.live.session import Session
+from hybrid_scheduler.live.submissions import Submissions
+from hybrid_scheduler.live.writer import Writer
+from hybrid_scheduler.model.errors import SchedulerError
+from hybrid_scheduler.store import ModelVersionRow, RunRow, Store, SubmittedTask
+
+RESERVE = 10**9
+"""Task ids a live run reserves; what it does not use is given back when it ends."""
+SPARE = 10**6
+LONGEST_RUN = 1e9
+"""Simulated seconds after which a run ends and the next begins: a later clock could not tell short times apart."""
+DRAIN_SECONDS, FLUSH_SECONDS = 5.0, 20.0
+"""At the end of a run, for tasks to finish; at the end of the process, for results to be stored."""
+MOST_WAITING = 15_000
+"""While every scheduler has more unfinished tasks than this, no user's task is accepted."""
+HURRIED, FEW = 8, 16
+"""When more than `HURRIED` commands came together, the next turn races only `FEW` tasks, so that answers come soon."""
+NOTICE_SECONDS = 5.0
+"""Between two notifications that a learner was retrained."""
+
+Begun = tuple[RunRow, dict[str, list[ModelVersionRow]], list[SubmittedTask]]
+
+
+class Runner:
+    """Races only while this process holds the lease, and waits whenever the store does not keep up.
+
+    Attributes:
+        plan: What the race is, or will be, made of.
+        writer: Writes to the store.
+        session: The present run; None between two runs.
+        wanted: The state users asked for: `running`, `paused` or `stopped`.
+        message: A note for users about the race; often empty.
+        clearing: The history that is just being cleared, if it is.
+    """
+
+    def __init__(
+        self, settings: ServiceSettings, plan: Plan, writer: Writer, notifier: Notifier, wake: Callable[[], None]
+    ) -> None:
+        self._settings, self._notifier = settings, notifier
+        self.plan, self.writer = plan, writer
+        self.message = ""
+        self._submissions = Submissions(writer, wake)
+        self.clearing: Clearing | None = None
+        self.session: Session | None = None
+        self.wanted = "running"
+        self._beginning: tuple[Plan, Future[Begun]] | None = None
+        self._saved = 0.0
+        self._refits: dict[str, int] = {}
+        self._noticed: dict[str, float] = {}
+
+    @property
+    def state(self) -> str:
+        """The state as the API says it."""
+        writer = self.writer
+        if writer.failed:
+            return "failed"
+        if not writer.owned:
+            if not writer.available:
+                return "waiting_for_store"
+            return "following" if writer.asked else "starting"
+        if self.wanted != "running":
+            return self.wanted
+        if not writer.available or writer.slow:
+            return "waiting_for_store"
+        return "starting" if self.session is None else "running"
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether there is no run just now, but there will be one in a moment."""
+        writer = self.writer
+        ready = writer.owned and writer.available and not writer.failed
+        return self.session is None and self.wanted != "stopped" and ready
+
+    # --- one turn -----------------------------------------------------------------------------------------------------
+
+    def turn(self, commands: int = 0) -> bool:
+        """Race a little; returns whether there is more to do at once.
+
+        Args:
+            commands: How many commands came since the last turn.
+
+        Raises:
+            HybridSchedulerError: The race cannot go on.
+        """
+        if self._beginning is not None:
+            self._take_over_run(*self._beginning)
+        elif self.session is None and self.writer.owned and self.wanted != "stopped":
+            self._beginning = self.plan, self.writer.in_turn(self._begin_run(self.plan))
+        session = self.session
+        if session is None:
+            return False
+        racing = self.state == "running" and not self.writer.full
+        session.keep_time(racing)
+        if not racing:
+            return False
+        turn = session.turn(FEW) if commands > HURRIED else session.turn()
+        if turn.finished:
+            self.writer.put(turn.rows)
+        self._watch_learners(session)
+        if len(session.race.out) == len(session.race.contestants):
+            self._end_without_racers()
+        elif session.race.now > LONGEST_RUN or session.tasks_seen > RESERVE - SPARE:
+            self._notifier.log("info", f"run {session.run.id} has lasted long enough: the next one begins")
+            self.finish_run()
+        return session.plan.flat_out or turn.finished > 0
+
+    def _end_without_racers(self) -> None:
+        """Every scheduler was taken out: stop until a user starts the race again."""
+        self.message = "The race has stopped: every scheduler failed and was taken out. Start it for another try."
+        self._notifier.log("error", self.message)
+        self.wanted = "stopped"
+        self.finish_run("failed")
+
+    def _begin_run(self, plan: Plan) -> Any:
+        """A call to the store: interrupted runs are closed, what users submitted to them is raced again."""
+        configuration = {"settings": plan.document(), "cluster": plan.world.facts()}
+
+        async def begin(store: Store) -> Begun:
+            await store.interrupt_live_runs()
+            run = await store.begin_run(
+                "live", seed=plan.seed, configuration=configuration, schedulers=plan.schedulers, reserve=RESERVE
+            )
+            saved = {name: await store.model_versions(10, name) for name in plan.schedulers}
+            return run, saved, await store.submitted()
+
+        return begin
+
+    def _take_over_run(self, plan: Plan, begun: Future[Begun]) -> None:
+        """Race the run that was asked for, as soon as the store has it; unless something else was asked for since."""
+        if not begun.done():
+            return
+        self._beginning = None
+        run, saved, left = begun.result()
+        if self.wanted == "stopped" or plan.schedulers != self.plan.schedulers:
+            self._end_unraced(begun)
+            return
+        suspects = [task for task in left if is_suspect(task)]
+        if suspects:
+            ids = ", ".join(str(task.task_id) for task in suspects[:10])
+            self._notifier.log("error", f"{len(suspects)} submitted tasks are not raced again ({ids}): {REASON}")
+            self.writer.put(quarantined(suspects, run.id, plan.schedulers))
+        racing = [task for task in left if not is_suspect(task)]
+        self.session, self.message = Session(plan, run, saved, racing, self._notifier.log), ""
+        self.session.change(self.plan)
+        self.writer.stored = 0
+        self._saved = time.monotonic()
+        self._refits = {}
+        self._notifier.log("info", f"run {run.id} begins: {', '.join(plan.schedulers)}")
+
+    def _end_unraced(self, begun: Future[Begun]) -> None:
+        """End a run that is no longer wanted; the store takes it in turn, so it has begun by then."""
+        self.writer.in_turn(lambda store: store.end_run(begun.result()[0].id, "finished"))
+
+    def finish_run(self, status: str = "finished") -> Future[None] | None:
+        """End the run: what has arrived finishes and is queued for the store, learners are saved.
+
+        Returns:
+            Done when all of it is stored; None when there is no run.
+        """
+        session, self.session = self.session, None
+        if session is None:
+            return None
+        for turn in session.drain(DRAIN_SECONDS):
+            if turn.finished:
+                self.writer.put(turn.rows)
+        self._save(session)
+        summary = {"schedulers": {entry["name"]: entry for entry in session.comparison()}}
+        return self.writer.in_turn(lambda store: store.end_run(session.run.id, status, summary))
+
+    def give_up(self) -> None:
+        """End a run that cannot go on as it is."""
+        session, self.session = self.session, None
+        if session is not None:
+            self.writer.in_turn(lambda store: store.end_run(session.run.id, "failed"))
+
+    def close(self) -> None:
+        """End the run, also one that has only been asked for, and wait until it is stored."""
+        if self._beginning is not None:
+            (_, begun), self._beginning = self._beginning, None
+            self._end_unraced(begun)
+        self.finish_run("failed" if self.writer.failed else "finished")
+        if not self.writer.flush(FLUSH_SECONDS):
+            reason = self.writer.failed or "the store does not answer"
+            self._notifier.log("error", f"{self.writer.waiting} finished tasks could not be stored: {reason}")
+
+    # --- learners -----------------------------------------------------------------------------------------------------
+
+    def _watch_learners(self, session: Session) -> None:
+        now = time.monotonic()
+        for name, model in session.models.items():
+            refits = model.learner.refits - self._refits.setdefault(name, model.learner.refits)
+            if refits > 0 and now - self._noticed.get(name, 0.0) >= NOTICE_SECONDS:
+                rows = self._rows_learned(session, name)
+                samples = "" if rows is None else f" on {rows:.0f} samples"
+                times = "" if refits == 1 else f" {refits} times, lately"
+                self._notifier.notify("info", f"{name} was retrained{times}{samples}")
+                self._noticed[name], self._refits[name] = now, model.learner.refits
+        if now - self._saved >= self._settings.save_interval:
+            self._save(session)
+
+    def _rows_learned(self, session: Session, name: str) -> float | None:
+        """How many rows a learner was trained on, as far as it says."""
+        for document in session.learning():
+            if document["scheduler_name"] == name:
+                figures: dict[str, float | None] = document["figures"]
+                return figures.get("rows")
+        return None
+
+    def _save(self, session: Session) -> None:
+        self._saved = time.monotonic()
+        for name, model in session.models.items():
+            try:
+                path = save_model(Path(self._settings.model_folder), name, model)
+            except (OSError, SchedulerError) as error:
+                self._notifier.log("error", f"{name} could not be saved: {error}")
+                continue
+            if path is not None:
+                self.writer.in_turn(note_saved(model, name, path))
+
+    # --- commands -----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Race, from where it was paused or with a new run."""
+        self.wanted, self.message = "running", ""
+
+    def resume(self) -> None:
+        """Race on if it is paused."""
+        if self.wanted == "paused":
+            self.wanted = "running"
+
+    def pause(self) -> None:
+        """Stand still, unless it is stopped."""
+        if self.wanted == "running":
+            self.wanted = "paused"
+
+    def stop(self) -> Future[None] | None:
+        """End the run; the future is as of `finish_run`."""
+        self.wanted = "stopped"
+        return self.finish_run()
+
+    def change(self, change: dict[str, Any]) -> dict[str, Any]:
+        """Change settings; answers with all of them as they are now.
+
+        Raises:
+            InvalidInputError: One of them is wrong; nothing has changed then.
+        """
+        plan = self.plan.changed(Path(self._settings.trace_folder), **change)
+        for name in plan.schedulers:
+            plan.build(name)  # all of it must be possible before any of it is done
+        other_racers = plan.schedulers != self.plan.schedulers
+        self.plan = plan
+        if other_racers:
+            self.finish_run()
+        elif self.session is not None:
+            self.session.change(plan)
+        return plan.document()
+
+    def check_task(self, task: Mapping[str, Any]) -> None:
+        """Refuse a user's task that cannot be put in now.
+
+        Raises:
+            EngineError: No task can be accepted, or not one that waits for a task there is not.
+        """
+        session = self.session
+        if self.wanted == "stopped":
+            raise EngineError(
+                "the race is stopped, so no task can be put into it; start it first", code="not_running", status=409
+            )
+        self._need_store("no task can be accepted")
+        if session is None:
+            raise EngineError("the race is just beginning; try again in a moment", code="starting")
+        if session.backlogs.least_unfinished > MOST_WAITING:
+            raise EngineError(
+                f"more than {MOST_WAITING} tasks are in the race and unfinished under every scheduler; try again later",
+                code="race_behind",
+            )
+        known = session.run.first_task_id + session.tasks_seen
+        for parent in task["dependencies"]:
+            if not 0 <= parent < known:
+                # The body is well-formed; it is the history that does not have the task, so this is no 422.
+                raise EngineError(
+                    f"dependency {parent} is not the id of a task; ids so far are below {known}: leave it out",
+                    code="unknown_dependency",
+                    status=409,
+                )
+
+    def submit(self, tasks: Sequence[Mapping[str, Any]]) -> list[tuple[Future[bool], dict[str, Any]]]:
+        """Put checked tasks in; returns for each when it is stored, and the answer."""
+        if self.session is None:
+            return []
+        return [(self._submissions.add(stored), answer) for stored, answer in self.session.submit(tasks)]
+
+    def clear(self) -> Clearing:
+        """Forget the history up to this moment; one that is under way goes on.
+
+        Raises:
+            EngineError: The store does not answer. A full disk does not matter, it is how room is made.
+        """
+        if not self.writer.disk_full:
+            self._need_store("the history cannot be cleared")
+        if self.clearing is None:
+            self.clearing = Clearing(self.writer)
+        if not self.clearing.settled:
+            self.clearing.begin()
+        return self.clearing
+
+    def watch_clearing(self) -> None:
+        """Reset the figures once it is settled what is cleared; notify clients when it is done."""
+        clearing = self.clearing
+        if clearing is None:
+            return
+        if clearing.settled and not clearing.noticed:
+            clearing.noticed = True
+            if self.session is not None:
+                self.session.figures.clear()
+            self.writer.stored = 0
+        if clearing.ended.done():
+            self.clearing = None
+            error = clearing.ended.exception()
+            if error is None:
+                self._notifier.notify("info", "the history was cleared")
+            else:
+                self._notifier.log("error", f"the history could not be cleared: {error}")
+
+    def _need_store(self, consequence: str) -> None:
+        if not self.writer.available:
+            why = self.writer.problem or "the store does not answer"
+            raise EngineError(f"{why}, so {consequence}; try again later", code="store_unavailable")

@@ -1,0 +1,334 @@
+"""One live run: a race, its clock, its learners and its figures. It makes rows for the store, and never calls it."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.engine.driver import named_failures
+from hybrid_scheduler.engine.live import Advance, Finished, LiveRace
+from hybrid_scheduler.live.backlogs import Backlogs
+from hybrid_scheduler.live.clock import Clock
+from hybrid_scheduler.live.figures import RunFigures
+from hybrid_scheduler.live.models import LiveModel, load_models
+from hybrid_scheduler.live.notifier import Log
+from hybrid_scheduler.live.placements import latest_results, placement_report
+from hybrid_scheduler.live.plan import Plan
+from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, SchedulerError
+from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.schedulers.base import Learner
+from hybrid_scheduler.store import (
+    Batch,
+    ModelVersionRow,
+    ResultRow,
+    RunRow,
+    SubmittedTask,
+    result_rows,
+    task_row,
+    training_row,
+)
+
+CHUNK = 64
+"""Tasks raced between two looks at commands and clock."""
+DRAIN_STEPS = 64
+WINDOW = 5.0
+"""Utilization is over about so many seconds of the clock."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one turn of the engine brought."""
+
+    rows: Batch
+    finished: int
+
+
+class Session:
+    """A run from its first task to its last.
+
+    Args:
+        plan: How it runs.
+        run: The stored run it belongs to.
+        saved: Saved versions of each learner, newest first.
+        resubmitted: Tasks users submitted to an earlier run that did not finish them; they keep their ids.
+        log: Called with a level and a line for the log.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        run: RunRow,
+        saved: dict[str, list[ModelVersionRow]],
+        resubmitted: Sequence[SubmittedTask],
+        log: Log,
+    ) -> None:
+        self.plan, self.run, self._log = plan, run, log
+        schedulers = {name: plan.build(name) for name in plan.schedulers}
+        self.models: dict[str, LiveModel] = load_models(schedulers, saved, plan.world, log)
+        schedulers |= {name: model.learner for name, model in self.models.items()}
+        self.race = LiveRace(schedulers, plan.world, seed=plan.seed)
+        self.figures = RunFigures(plan.schedulers, plan.world)
+        self.clock = Clock(plan.speed)
+        self.source = plan.source(0.0)
+        self.backlogs = Backlogs(self.race, log)
+        self._next = 0
+        self._stored_ids: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
+        self._dependencies: dict[int, tuple[int, ...]] = {}
+        self._latest: Finished | None = None
+        self._latest_id = 0
+        self._marks: list[tuple[float, float, dict[str, FloatArray]]] = []
+        self._progress: list[tuple[float, int]] = []
+        for task in resubmitted:
+            self._resubmit(task)
+
+    @property
+    def tasks_seen(self) -> int:
+        """Tasks that have arrived in this run."""
+        return self._next
+
+    # --- time ---------------------------------------------------------------------------------------------------------
+
+    def turn(self, most: int = CHUNK) -> Turn:
+        """Race what is due by the clock, as far as about so many tasks arrive or finish."""
+        race, plan = self.race, self.plan
+        clock = np.inf if plan.flat_out else self.clock.now()
+        target = max(min(clock, race.nth_finish(most)), race.now)
+        arrived = self.source.until(target, most, self._next)
+        until = target
+        if arrived is not None:
+            self._next += len(arrived.tasks)
+            first = self.run.first_task_id
+            for child, parents in arrived.parents.items():
+                self._dependencies[child] = tuple(first + parent for parent in parents)
+            race.add(arrived.tasks, arrived.parents)
+            if len(arrived.tasks) == most or plan.flat_out:
+                until = float(arrived.tasks.arrival_time[-1])
+        if not np.isfinite(until):
+            until = race.now
+        if until < clock and not plan.flat_out:
+            self.clock.set(until)  # the race cannot keep up with the clock: the clock waits for it
+        turn = self._finish(race.advance(max(until, race.now)))
+        self.backlogs.check(np.inf if plan.flat_out else plan.speed, self.figures)
+        return turn
+
+    def drain(self, seconds: float) -> Iterator[Turn]:
+        """Let what has arrived finish, for at most so many seconds; tells what is left over after that."""
+        race, until = self.race, time.monotonic() + seconds
+        # In steps, since learners learn from every task that finishes: thousands of them can take long.
+        for step in np.linspace(race.now, max(race.all_free(), race.now), DRAIN_STEPS + 1)[1:]:
+            if time.monotonic() > until:
+                break
+            yield self._finish(race.advance(float(step)))
+        else:
+            yield self._finish(race.drain())
+        if left := max(race.unfinished().values()):
+            self._log("warning", f"the run ends while {left} tasks are unfinished; submitted ones are raced again")
+
+    def keep_time(self, racing: bool) -> None:
+        """Let the clock go while the race does, from where the race is, and stand still while it does not."""
+        if racing and not self.clock.goes:
+            self.clock.set(self.race.now)
+            self.clock.go()
+            self._progress.clear()
+            self._marks.clear()
+        elif not racing and self.clock.goes:
+            self.clock.stop()
+
+    def change(self, plan: Plan) -> None:
+        """Take on another plan with the same schedulers."""
+        now, old, self.plan = self.race.now, self.plan, plan
+        if (plan.preset, plan.trace) != (old.preset, old.trace):
+            self.source = plan.source(now)
+        elif plan.rate != old.rate:
+            self.source.change_rate(plan.rate, now)
+        if plan.speed != old.speed or plan.flat_out != old.flat_out:
+            self.clock.set(now, plan.speed)
+        if plan.weight != old.weight:
+            self._change_objective(plan)
+
+    def _change_objective(self, plan: Plan) -> None:
+        """Rebuild the learners with another objective; they keep what they have learned."""
+        for name, model in self.models.items():
+            renewed = plan.build(name)
+            if isinstance(renewed, Learner) and "energy_weight" in renewed.objective:
+                try:
+                    with named_failures(renewed):
+                        copy_learned(model.learner, renewed)
+                except SchedulerError as error:
+                    self.race.take_out(name, str(error))
+                self.race.contestants[name].scheduler = model.learner = renewed
+
+    # --- tasks --------------------------------------------------------------------------------------------------------
+
+    def submit(self, wanted: Sequence[Mapping[str, Any]]) -> list[tuple[SubmittedTask, dict[str, Any]]]:
+        """Put users' tasks (`TaskRequest`) in; returns for each what to store and the answer (`TaskAccepted`)."""
+        first, now = self.run.first_task_id, datetime.now(UTC)
+        tasks, parents = [], {}
+        for asked in wanted:
+            task = Task(self._next, asked["size"], asked["compute_intensity"], asked["memory_required"], self.race.now)
+            self._next += 1
+            tasks.append(task)
+            parents[task.task_id] = self._note_parents(task.task_id, asked["dependencies"])
+        answers = []
+        for task, asked, placements in zip(tasks, wanted, self.race.submit(tasks, parents), strict=True):
+            row = task_row(task, self.run.id, first + task.task_id, tuple(asked["dependencies"]))
+            decisions = [
+                placement_report(name, row.task_id, placement, self.race) for name, placement in placements.items()
+            ]
+            stored = SubmittedTask(
+                row.task_id,
+                row.run_id,
+                row.size,
+                row.compute_intensity,
+                row.memory_required,
+                row.dependencies,
+                now,
+            )
+            answers.append((stored, {"task": row._asdict(), "decisions": decisions}))
+        return answers
+
+    def _resubmit(self, task: SubmittedTask) -> None:
+        """Race a task that was accepted by an earlier run, under its old id."""
+        number = self._next
+        self._next += 1
+        self._stored_ids[number], self._numbers[task.task_id] = task.task_id, number
+        taken = Task(number, task.size, task.compute_intensity, task.memory_required, self.race.now)
+        self.race.submit([taken], {number: self._note_parents(number, task.dependencies)})
+
+    def _note_parents(self, number: int, dependencies: Sequence[int]) -> list[int]:
+        """The numbers in this run of the tasks one waits for, by their stored ids; those of earlier runs are over."""
+        if dependencies:
+            self._dependencies[number] = tuple(dependencies)
+        first = self.run.first_task_id
+        return [self._numbers.get(stored, stored - first) for stored in dependencies]
+
+    def _finish(self, advance: Advance) -> Turn:
+        self.figures.add(advance)
+        finished = advance.finished
+        first, run = self.run.first_task_id, self.run.id
+        ids = [self._stored_ids.pop(task.task_id, first + task.task_id) for task in finished.tasks]
+        if self._numbers:
+            for stored in ids:
+                self._numbers.pop(stored, None)
+        if ids:
+            self._latest, self._latest_id = finished, ids[-1]
+        tasks = [
+            task_row(task, run, stored, self._dependencies.pop(task.task_id, ()))
+            for task, stored in zip(finished.tasks, ids, strict=True)
+        ]
+        results = [
+            row
+            for name, outcomes in finished.outcomes.items()
+            for row in _with_reasons(result_rows(outcomes, name, ids), finished, name)
+        ]
+        names = self.plan.world.cluster.names
+        training = [training_row(label, stored, names) for label, stored in zip(finished.labels, ids, strict=True)]
+        return Turn(Batch(tasks, results, training), len(finished))
+
+    # --- figures for clients ------------------------------------------------------------------------------------------
+
+    def sample(self) -> None:
+        """Sample what moving figures need; about twice a second."""
+        self.figures.notice(self.race.waiting_seconds())
+        now = time.monotonic()
+        mark = (now, self.race.now, self.race.busy_seconds())
+        self._marks = [earlier for earlier in self._marks if now - earlier[0] < WINDOW] + [mark]
+        self._progress = [p for p in self._progress if now - p[0] < WINDOW] + [(now, self.figures.finished)]
+
+    def tasks_per_second(self) -> float:
+        """Tasks finished per second of the clock, lately."""
+        if len(self._progress) < 2:
+            return 0.0
+        (began, before), (ended, after) = self._progress[0], self._progress[-1]
+        return max(after - before, 0) / max(ended - began, 1e-9)
+
+    def comparison(self) -> list[dict[str, Any]]:
+        """As in `SimulationUpdate`."""
+        unfinished, waiting = self.race.unfinished(), self.race.waiting_tasks()
+        return [
+            {
+                "name": name,
+                **self.figures.means[name].document(),
+                "unfinished": unfinished[name],
+                "waiting": waiting[name],
+                "overloaded": self.figures.overload[name].now,
+                **self.backlogs.document(name),
+            }
+            for name in self.plan.schedulers
+        ]
+
+    def utilization(self) -> dict[str, dict[str, Any]]:
+        """Busy share of every device over the last seconds; nothing when no time has passed."""
+        if len(self._marks) < 2:
+            return {}
+        (_, since, before), (_, now, after) = self._marks[0], self._marks[-1]
+        if not 0.0 < now - since < np.inf:
+            return {}
+        names, utilization = self.plan.world.cluster.names, {}
+        for name in self.plan.schedulers:
+            shares = np.minimum((after[name] - before[name]) / (now - since), 1.0).tolist()
+            utilization[name] = {
+                "average_utilization": sum(shares) / len(shares),
+                **{device: {"utilization": share} for device, share in zip(names, shares, strict=True)},
+            }
+        return utilization
+
+    def learning(self) -> list[dict[str, Any]]:
+        """As in `ModelInfo`, of every learner; one that fails to give its figures is taken out of the race."""
+        documents = []
+        for name, model in self.models.items():
+            try:
+                documents.append(model.document(name))
+            except HybridSchedulerError as error:
+                self.race.take_out(name, str(error))
+        return documents
+
+    def latest(self) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+        """The task that finished last and what became of it."""
+        if self._latest is None:
+            return None, {}
+        return latest_results(self._latest, self._latest_id)
+
+    def log_lines(self, most: int) -> list[str]:
+        """Where each scheduler put the latest task."""
+        if self._latest is None:
+            return []
+        lines = []
+        for name, outcomes in self._latest.outcomes.items():
+            outcome = outcomes[-1]
+            places = " and ".join(_place(part.device, part.share) for part in outcome.parts if not part.lost)
+            lines.append(f"Task {self._latest_id} assigned to {places or 'nobody'} by {name}")
+        return lines[:most]
+
+
+def _with_reasons(rows: list[ResultRow], finished: Finished, name: str) -> list[ResultRow]:
+    """The rows of one scheduler, with the reason where it never got to finish the task."""
+    reasons = finished.reasons[name]
+    if not reasons:
+        return rows
+    return [row._replace(reason=reasons.get(task.task_id)) for row, task in zip(rows, finished.tasks, strict=True)]
+
+
+def copy_learned(old: Learner, new: Learner) -> None:
+    """Copy what one learner has learned into another."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"model{old.model_suffix}"
+        try:
+            old.save_model(path)
+        except InvalidInputError:
+            return  # it has learned nothing yet
+        new.load_model(path)
+
+
+def _place(device: str, share: float) -> str:
+    kind, _, number = device.partition("_")
+    part = "" if share >= 1.0 else f" ({share:.0%})"
+    return f"{kind.upper()} {number}{part}"
