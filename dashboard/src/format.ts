@@ -84,6 +84,19 @@ export function formatDollars(value: Maybe): string {
   ]);
 }
 
+/** A figure by the unit the service gives it. */
+export function formatIn(unit: string, value: Maybe): string {
+  if (unit === "s") return formatSeconds(value);
+  if (unit === "J") return formatJoules(value);
+  if (unit === "$") return formatDollars(value);
+  return unit === "" || missing(value) ? formatNumber(value) : `${formatNumber(value)} ${unit}`;
+}
+
+/** With a capital letter. */
+export function headline(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 export function formatPercent(value: Maybe, digits = 0): string {
   return missing(value) ? NOTHING : `${(value * 100).toFixed(digits)} %`;
 }

@@ -3,10 +3,11 @@ import { binOf, fastest, gpuHeatmap, histogram, sizeEdges } from "../src/analysi
 import { correlations, pearson, VARIABLES } from "../src/analysis/correlation";
 import { split, timeline } from "../src/analysis/devices";
 import { ledgerRows } from "../src/analysis/ledger";
-import { RESPONSE, ranked } from "../src/analysis/metrics";
+import { bestOf, liveMetric, liveMetrics, type Metric, ranked } from "../src/analysis/metrics";
 import { logTicks, makeScale } from "../src/analysis/scale";
 import { duel, schedulersIn } from "../src/analysis/wins";
-import { entry, item, result } from "./samples";
+import type { MetricDescription } from "../src/api/types";
+import { entry, item, METRICS, result } from "./samples";
 
 describe("scale", () => {
   it("is linear for values of one size and goes from zero to the largest", () => {
@@ -35,9 +36,32 @@ describe("scale", () => {
 });
 
 describe("ranking", () => {
+  const entries = [entry("slow", 3), entry("newer", null), entry("fast", 1), entry("new", null)];
+  const response = (given: Partial<MetricDescription> = {}): Metric => {
+    return liveMetric(
+      "response",
+      METRICS.map((info) => ({ ...info, ...given })),
+    );
+  };
   it("puts the least first and those without a figure last", () => {
-    const order = ranked([entry("slow", 3), entry("new", null), entry("fast", 1)], RESPONSE);
-    expect(order.map(({ name }) => name)).toEqual(["fast", "slow", "new"]);
+    expect(ranked(entries, response()).map(({ name }) => name)).toEqual(["fast", "slow", "new", "newer"]);
+    expect([bestOf(entries, response()), bestOf([entry("new", null)], response())]).toEqual([1, null]);
+  });
+  it("goes the way the service says", () => {
+    const throughput = response({ bigger_is_better: true });
+    expect(ranked(entries, throughput).map(({ name }) => name)).toEqual(["slow", "fast", "new", "newer"]);
+    expect(bestOf(entries, throughput)).toBe(3);
+  });
+  it("calls figures what the service calls them, and says little before it has", () => {
+    const shown = (metrics: Metric[]) => metrics.map(({ label, unit, format }) => [label, unit, format(2000)]);
+    expect(shown(liveMetrics(METRICS))).toEqual([
+      ["Response", "s", "2,000 s"],
+      ["Execution", "s", "2,000 s"],
+      ["Energy", "J", "2.00 kJ"],
+      ["Cost", "$", "$2,000"],
+    ]);
+    expect(shown(liveMetrics([]))[1]).toEqual(["Execution", "", "2,000"]);
+    expect(liveMetrics(METRICS.map((info) => ({ ...info, short: "my words" })))[0]?.label).toBe("My words");
   });
 });
 

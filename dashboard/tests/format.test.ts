@@ -15,6 +15,7 @@ import {
 } from "../src/format";
 import { figureTable, formatFigure, plainSettings } from "../src/pages/run-figures";
 import { parseRoute, schedulerPath } from "../src/router";
+import { METRICS } from "./samples";
 
 it("writes seconds with a fitting unit", () => {
   expect([0, 0.0000123, 0.0456, 1.234, 56.78, 1234.5].map(formatSeconds)).toEqual([
@@ -88,11 +89,13 @@ it("tables the figures of a run, means of several seeds included", () => {
     ],
   });
   expect(figureTable(null).rows).toEqual([]);
-  expect([formatFigure("avg_response", 0.5), formatFigure("energy", 2000), formatFigure("tasks", 7)]).toEqual([
-    "500 ms",
-    "2.00 kJ",
-    "7",
-  ]);
+  const shown = (name: string, value: number) =>
+    formatFigure(
+      METRICS.find((info) => info.name === name),
+      value,
+    );
+  expect([shown("avg_response", 0.5), shown("energy", 2000), shown("tasks", 7)]).toEqual(["500 ms", "2.00 kJ", "7"]);
+  expect([shown("throughput", 7), shown("nobody knows", 7)]).toEqual(["7 tasks/s", "7"]);
 });
 it("lists the single values of a configuration, one level deep", () => {
   const configuration = {

@@ -2,12 +2,13 @@ import { act, fireEvent, render, screen, waitFor, within } from "@testing-librar
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Panel } from "../src/layout/panel";
 import { catalogue } from "../src/live/catalogue";
+import { metricCatalogue } from "../src/live/metric-catalogue";
 import { recent } from "../src/live/recent";
 import { initialState } from "../src/live/state";
 import { live } from "../src/live/store";
 import { inspected } from "../src/shell/inspected";
 import { loadWidget, WIDGET_IDS, type WidgetId } from "../src/widgets";
-import { entry, item, result, scheduler, update } from "./samples";
+import { entry, item, METRICS, result, scheduler, update } from "./samples";
 
 /** A service that has stored nothing yet. */
 async function emptyService(path: string): Promise<Response> {
@@ -20,6 +21,7 @@ afterEach(() => {
     live.set(initialState);
     recent.set({ items: [], loaded: false, error: null });
     catalogue.set([]);
+    metricCatalogue.set([]);
     inspected.set(null);
   });
   vi.unstubAllGlobals();
@@ -33,6 +35,7 @@ async function show(id: WidgetId, chosen = "greedy") {
 
 function race() {
   act(() => {
+    metricCatalogue.set(METRICS);
     catalogue.set([
       scheduler("greedy"),
       scheduler("oracle", { knows_truth: true, colour: "#eab308" }),

@@ -3,11 +3,26 @@ import type {
   ComparativeItem,
   ComparisonEntry,
   ExperimentJob,
+  MetricDescription,
   Result,
   SchedulerInfo,
   SimulationUpdate,
   StoredRun,
 } from "../src/api/types";
+
+function described(name: string, short: string, unit: string, given: Partial<MetricDescription> = {}) {
+  return { name, title: short, short, unit, symbol: unit, bigger_is_better: false, description: `${short}.`, ...given };
+}
+
+/** As the service describes its figures. */
+export const METRICS: MetricDescription[] = [
+  described("avg_response", "response", "s", { title: "mean response time" }),
+  described("avg_time", "execution", "s"),
+  described("energy", "energy", "J"),
+  described("cost", "cost", "$"),
+  described("throughput", "throughput", "tasks/s", { bigger_is_better: true }),
+  described("tasks", "tasks", "tasks", { symbol: "", bigger_is_better: null }),
+];
 
 export function result(given: Partial<Result> = {}): Result {
   return {
@@ -56,6 +71,7 @@ export function entry(name: string, response: number | null, given: Partial<Comp
     avg_cost: response,
     gpu_share: 0.5,
     unfinished: 0,
+    waiting: 0,
     overloaded: false,
     state: "racing",
     reason: "",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.metrics.base import Metric, Value
-from hybrid_scheduler.metrics.registry import metric_classes, summarise
+from hybrid_scheduler.metrics import registry
+from hybrid_scheduler.metrics.base import Metric, MetricInfo, Span, Value
+from hybrid_scheduler.metrics.registry import metric_classes, metric_infos, summarise
 from hybrid_scheduler.model import OutcomeBatch, Task, TaskBatch
 from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device, Disturbance
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.registry import create_scheduler
 
 NAMES = ("cpu_0", "gpu_0", "gpu_1", "spare")
@@ -124,8 +127,67 @@ def flat(value: Value) -> dict[str, object]:
 def test_described(name: str) -> None:
     made = metric_classes()[name]
     assert issubclass(made, Metric)
-    assert made.unit
-    assert made.bigger_is_better in (True, False, None)
+    assert made.name == name
+    info = metric_infos()[name]
+    assert info == MetricInfo(name, made.title, made.short, made.unit, made.bigger_is_better, info.description)
+    assert all((info.title, info.short, info.unit, info.description))
+    assert info.bigger_is_better in (True, False, None)
+    assert info.description.endswith(".")
+    assert "\n" not in info.description
+
+
+def test_heads_of_columns() -> None:
+    heads = {name: info.head for name, info in metric_infos().items()}
+    assert heads["avg_response"] == "response s"
+    assert heads["cost"] == "cost $"
+    assert heads["load_balance"] == "balance"
+    assert heads["overloaded"] == "overloaded"
+    assert heads["throughput"] == "throughput tasks/s"
+
+
+class Plain(Metric):
+    """A metric of the first interface: a unit, `update` and `get`, and a span of its own."""
+
+    unit = "s"
+
+    def __init__(self) -> None:
+        self._span = Span()
+
+    def update(self, outcomes: OutcomeBatch) -> None:
+        self._span.update(outcomes)
+
+    def get(self) -> float | None:
+        return self._span.elapsed
+
+
+def test_a_metric_of_the_first_interface_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    classes = {**metric_classes(), "my_span": Plain}
+    monkeypatch.setattr(registry, "metric_classes", lambda: classes)
+    found = summarise(EXAMPLE)
+    assert found["my_span"] == found["makespan"] == 11.0
+    assert Plain.info("my_span") == MetricInfo("my_span", "my span", "my span", "s", False, Plain.__doc__ or "")
+
+
+def test_what_is_shared_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+    original = Span.of
+
+    def count(outcomes: OutcomeBatch) -> Span:
+        nonlocal made
+        made += 1
+        return original(outcomes)
+
+    monkeypatch.setattr(Span, "of", count)
+    summarise(EXAMPLE)
+    assert made == 1
+
+
+def test_a_warm_up_is_left_out_of_all_but_overloaded() -> None:
+    whole = stream(1.2)
+    late = whole.select(np.arange(len(whole)) >= 3000)
+    expected = {**summarise(late), "overloaded": True}
+    assert summarise(late)["overloaded"] is False  # the queue was long already, and does not double any more
+    assert summarise(whole, warmup=3000) == expected
 
 
 def test_directions() -> None:
@@ -184,12 +246,21 @@ def stream(load: float, count: int = 4000, silence: float = 0.0) -> OutcomeBatch
     ones = np.ones(count)
     tasks = TaskBatch.from_columns(ones, ones, ones, arrival_time=np.cumsum(gaps))
     cost = TableCost(ones[:, None], tuple(range(count)), ("cpu_0",))
-    return Race(tasks, ClusterSpec.default(0), Physics(cost)).run(create_scheduler("cpu_only"))
+    return Race(tasks, World(ClusterSpec.default(0), Physics(cost))).run(create_scheduler("cpu_only"))
 
 
 @pytest.mark.parametrize(("load", "expected"), [(0.2, False), (0.5, False), (0.9, False), (1.2, True), (1.5, True)])
 def test_overloaded(load: float, expected: bool) -> None:
     assert summarise(stream(load))["overloaded"] is expected
+
+
+def test_overload_is_unknown_where_nobody_knows_since_when_tasks_waited() -> None:
+    whole = stream(1.2)
+    ready = whole.ready_time.copy()
+    ready[7] = np.nan
+    found = summarise(replace(whole, ready_time=ready))
+    assert found["overloaded"] is None
+    assert {**found, "overloaded": True} == summarise(whole)
 
 
 def test_growth_alone_is_no_overload() -> None:
@@ -198,7 +269,7 @@ def test_growth_alone_is_no_overload() -> None:
     ones = np.ones(len(times))
     tasks = TaskBatch.from_columns(ones, ones, ones, arrival_time=times)
     cost = TableCost(ones[:, None], tuple(range(len(times))), ("cpu_0",))
-    outcomes = Race(tasks, ClusterSpec.default(0), Physics(cost)).run(create_scheduler("cpu_only"))
+    outcomes = Race(tasks, World(ClusterSpec.default(0), Physics(cost))).run(create_scheduler("cpu_only"))
     assert summarise(outcomes)["overloaded"] is False
 
 
@@ -213,27 +284,27 @@ def test_overload_is_judged_by_a_sweep_of_its_own() -> None:
         work = (outcomes.part_end - outcomes.part_start)[:, None]
         return float((work * waits).sum(axis=0).mean()) / len(outcomes.device_names)
 
-    from hybrid_scheduler.metrics.overloaded import _backlog
+    from hybrid_scheduler.metrics.overloaded import _backlog, _waits
 
     quarter = (last - first) / 4
     for k in (1, 3):
         low, high = first + k * quarter, first + (k + 1) * quarter
-        assert _backlog(outcomes, low, high) == pytest.approx(backlog(low, high), rel=1e-3)
+        assert _backlog(*_waits(outcomes), low, high, 1) == pytest.approx(backlog(low, high), rel=1e-3)
 
 
 def test_prices() -> None:
     """One task, 10 s on a GPU of 40 W, with 5 W while idle; the CPU idles at 2 W."""
     cluster = ClusterSpec((Device("cpu_0", "cpu", idle_watts=2.0), Device("gpu_0", "gpu", watts=40.0, idle_watts=5.0)))
     tasks = TaskBatch.from_tasks([Task(0, 1.0, 0.0, 0.0, 3.0, 10.0)])
-    cloud = summarise(Race(tasks, cluster).run(create_scheduler("gpu_only")))
-    assert (cloud["energy"], cloud["cost"]) == (pytest.approx(420.0), pytest.approx(0.001))
-    outcomes = Race(tasks, cluster, Physics(pricing="electricity")).run(create_scheduler("gpu_only"))
+    cloud = summarise(Race(tasks, World(cluster)).run(create_scheduler("gpu_only")))
+    assert (cloud["energy"], cloud["cost"]) == pytest.approx((420.0, 0.001))
+    outcomes = Race(tasks, World(cluster, Physics(pricing="electricity"))).run(create_scheduler("gpu_only"))
     assert summarise(outcomes)["cost"] == pytest.approx(420.0 * 0.15 / 3.6e6)
 
 
 def test_work_in_vain_is_paid_but_not_counted_as_time() -> None:
     cluster = ClusterSpec.default(1).with_disturbances([Disturbance(4.0, "gpu_0", 0.0)])
     tasks = TaskBatch.from_tasks([Task(0, 1.0, 0.0, 0.0, 0.0, 10.0)])
-    found = summarise(Race(tasks, cluster).run(create_scheduler("gpu_only")))
+    found = summarise(Race(tasks, World(cluster)).run(create_scheduler("gpu_only")))
     assert (found["energy"], found["total_time"], found["makespan"]) == (50.0 * 4 + 30.0 * 10, 10.0, 14.0)
     assert math.isclose(found["cost"], 0.0001 * 4 + 0.00002 * 10)  # type: ignore[arg-type]

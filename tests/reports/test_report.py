@@ -17,7 +17,7 @@ from hybrid_scheduler.reports.content import build, command
 from hybrid_scheduler.reports.pdf import compiled
 from hybrid_scheduler.reports.report import PAGE, PDF, missing_extras, write_report
 from hybrid_scheduler.reports.run_folder import NEEDED, POINT_NEEDED, Run, open_run
-from hybrid_scheduler.reports.words import METRICS, summary
+from hybrid_scheduler.reports.words import metric_words, summary
 
 CELL = re.compile(r"(-?[\d.,e-]+)(?: \[(-?[\d.,e-]+), (-?[\d.,e-]+)\])?")
 
@@ -38,7 +38,7 @@ def test_the_figures_of_the_report_are_those_of_the_csv(mixed_run: Run, energy_r
                 for head, cell in zip(shown.columns[1:], row[1:], strict=True):
                     words, metric = (head, head) if run.parameter is None else (shown.title, shown.title)
                     metric = words.split(", ")[0]
-                    key = next(k for k in run.document["shown"] if METRICS.get(k, k).lower() == metric.lower())
+                    key = next(k for k in run.document["shown"] if metric_words(k).lower() == metric.lower())
                     rows = table[(table["scheduler"] == row[0]) & (table["metric"] == key)]
                     if run.parameter is not None:
                         rows = rows[rows[run.parameter] == float(head.split()[-1])]
@@ -108,7 +108,7 @@ def test_better_and_worse_only_where_the_verdict_says_so(mixed_run: Run, energy_
         for each in mixed_run.points[0].comparisons:
             if each.metric != metric:
                 continue
-            (sentence,) = [s for s in sentences if s.startswith(f"By {METRICS[metric]}, {each.a}")]
+            (sentence,) = [s for s in sentences if s.startswith(f"By {metric_words(metric)}, {each.a}")]
             better, worse, rest = _parts(sentence)
             place = {"better": better, "worse": worse, NOT_SHOWN: rest}
             assert [verdict for verdict, names in place.items() if each.b in names] == [each.verdict], sentence

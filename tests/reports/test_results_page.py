@@ -20,6 +20,7 @@ from hybrid_scheduler.experiments.result import ExperimentResult
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.reports.claims import EARLIER, FOREST, HEADLINES, HOLDS, LESS, MORE, NO_RUN, UNSETTLED, within
 from hybrid_scheduler.reports.evidence import OTHER, SAME, UNKNOWN, gather
 from hybrid_scheduler.reports.results_page import results_page, train_forests
@@ -45,7 +46,9 @@ def _record(experiment: Experiment, seed: int, point: Point | None) -> Record:
 def _write(name: str, folder: Path) -> dict[str, Any]:
     """A run of made-up figures, written as real ones are."""
     # The published figures of the shift are for the serial split.
-    experiment = experiment_classes()[name](physics=Physics(split="serial" if name == "shift" else "concurrent"))
+    experiment = experiment_classes()[name](
+        world=World(physics=Physics(split="serial" if name == "shift" else "concurrent"))
+    )
     records = tuple(_record(experiment, seed, point) for point in experiment.points() for seed in SEEDS)
     write_result(ExperimentResult(experiment, records, 1.0), folder / name)
     document: dict[str, Any] = json.loads((folder / name / "result.json").read_text())

@@ -8,9 +8,9 @@ import pytest
 
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import Outcome, PartRecord, Task
-from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.labels import label_tasks
+from hybrid_scheduler.model.task import cpu_base_duration
 from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.store import PartRow, TaskRow, result_row, task_row, training_row
 from hybrid_scheduler.store.checks import check_batch
@@ -24,7 +24,8 @@ def test_a_split_task_with_a_lost_part() -> None:
         PartRecord("gpu_2", 2, 0.75, 3.0, 4.0, 1.0),
         PartRecord("cpu_0", None, 0.25, 3.0, 3.5, math.nan),
     )
-    row = result_row(Outcome(7, 1.0, 1.5, 4.0, 1.0, 60.0, 0.5, False, parts), "mct", 107)
+    row = result_row(Outcome(7, 1.0, 1.5, 4.0, 1.0, 60.0, 0.5, False, parts, (0.0, 1.5)), "mct", 107)
+    assert (row.ready_time, row.queue_seconds) == (1.5, (0.0, 1.5))
     assert row[:4] == (107, "mct", 0.75, 2)
     assert (row.actual_time, row.wait_time, row.response_time, row.finish_time) == (1.0, 2.0, 3.0, 4.0)
     assert (row.energy_consumption, row.execution_cost, row.failed) == (60.0, 0.5, False)
@@ -41,7 +42,9 @@ def test_a_failed_task() -> None:
 
 
 def test_whole_numbers_become_real_ones() -> None:
-    assert task_row(Task(3, 100, 1, 10, 2), 5, 8, [7]) == TaskRow(8, 5, 100.0, 1.0, 10.0, 2.0, (7,))
+    assert task_row(Task(3, 100, 1, 10, 2), 5, 8, [7]) == TaskRow(
+        8, 5, 100.0, 1.0, 10.0, 2.0, (7,), cpu_base_duration(100.0, 1.0), "synthetic"
+    )
     check_batch(
         Batch([task_row(Task(3, 100, 1, 10), 5, 8)], [result_row(Outcome(3, 0, 0, 1, 1, 1, 0, False, ()), "a", 8)])
     )
@@ -50,13 +53,13 @@ def test_whole_numbers_become_real_ones() -> None:
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_a_race_fits_the_store(noise: float) -> None:
     tasks = WorkloadGenerator(3).generate("mixed", 50, 30.0, dependency_prob=0.4)
-    node, physics = ClusterSpec.default(), Physics(noise=noise)
-    race = Race(tasks, node, physics, seed=1)
+    world = World(physics=Physics(noise=noise))
+    race = Race(tasks, world, seed=1)
     outcomes = {name: race.run(create_scheduler(name, seed=1)) for name in ("greedy", "oracle", "mct")}
-    labels = label_tasks(tasks, physics.nominal_times(tasks, node), node, physics)
+    labels = race.timed.labels()
     rows = [task_row(task, 1, task.task_id, task.dependencies) for task in tasks]
     results = [result_row(each, name, each.task_id) for name, batch in outcomes.items() for each in batch]
-    training = [training_row(label, label.task.task_id, node.names) for label in labels]
+    training = [training_row(label, label.task.task_id, world.cluster.names) for label in labels]
     check_batch(Batch(rows, results, training))
-    assert set(training[0].times) == set(node.names)
+    assert set(training[0].times) == set(world.cluster.names)
     assert training[4].optimal_time <= min(seconds for seconds in training[4].times.values() if seconds) * (1 + 1e-12)

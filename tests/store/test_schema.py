@@ -8,9 +8,11 @@ import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import golden_store
 import pytest
+import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from databases import run_sql
@@ -27,8 +29,8 @@ SECOND = '''
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 
 def upgrade():
@@ -53,7 +55,7 @@ def test_migrations_make_the_tables(database_url: str) -> None:
         await create_store(database_url)
         database = Database(read_address(database_url))
         async with database.reading() as connection:
-            found = await connection.run_sync(
+            found: list[object] = await connection.run_sync(
                 lambda sync: compare_metadata(
                     MigrationContext.configure(sync, opts={"compare_type": True}), tables.metadata
                 )
@@ -74,7 +76,7 @@ def test_migrations_make_the_tables(database_url: str) -> None:
         (tables.hourly_means, rows.HourRow),
     ],
 )
-def test_rows_are_the_columns(table: tables.Table, row: type[rows.TaskRow]) -> None:
+def test_rows_are_the_columns(table: sa.Table, row: type[rows.TaskRow]) -> None:
     assert tuple(table.columns.keys()) == row._fields
 
 
@@ -86,6 +88,17 @@ def test_rows_are_the_columns_but_what_the_store_adds() -> None:
 def test_there_is_a_golden_database_of_every_schema() -> None:
     assert len(GOLDEN) == len(schema._known())
     assert all(file.stat().st_size < 100_000 for file in GOLDEN)
+
+
+LATER = {
+    "store_v1.db": ("reason", "duration_estimate", "kind", "ready_time", "queue_seconds"),
+    "store_v2.db": ("duration_estimate", "kind", "ready_time", "queue_seconds"),
+}
+"""Columns that a schema does not have yet; nobody knows what would stand in them."""
+
+
+def _known_then(golden: Path, row: Any) -> Any:
+    return row._replace(**{name: None for name in LATER.get(golden.name, ()) if name in row._fields})
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda file: file.name)
@@ -103,9 +116,8 @@ def test_golden_databases_open(golden: Path, tmp_path: Path) -> None:
             assert compare.started == golden_store.MOMENT
             batch = golden_store.batch_of(compare)
             found = list(reversed(await store.comparative(100)))
-            assert [each.task for each in found] == batch.tasks
-            knows_reasons = golden.name != "store_v1.db"
-            expected = [row if knows_reasons else row._replace(reason=None) for row in batch.results]
+            assert [each.task for each in found] == [_known_then(golden, row) for row in batch.tasks]
+            expected = [_known_then(golden, row) for row in batch.results]
             assert [row for each in found for row in each.results] == expected
             assert list(reversed(await store.training())) == batch.training
             assert await store.submitted() == [golden_store.submitted_to(live)]
@@ -136,7 +148,7 @@ def test_an_old_file_can_shrink_once_it_is_upgraded(tmp_path: Path) -> None:
     async def use() -> int:
         with pytest.raises(StoreError, match="run 'hms db upgrade'"):
             await open_store(url)
-        assert await upgrade_store(url) == ("0001", "0002")
+        assert await upgrade_store(url) == ("0001", "0003")
         async with await open_store(url) as store:
             run = await begin(store, 10_000)
             await store.write(sample(run, range(2000)))
@@ -176,16 +188,16 @@ def test_an_older_schema_names_the_command(database_url: str, next_schema: Path)
     assert asyncio.run(create_store(database_url))
     schema.MIGRATIONS = later
     for create in (True, False):
-        with pytest.raises(StoreError, match=r"has schema 0002, but this version needs 0003; run 'hms db upgrade'"):
+        with pytest.raises(StoreError, match=r"has schema 0003, but this version needs 0004; run 'hms db upgrade'"):
             asyncio.run(open_store(database_url, create=create))
-    assert asyncio.run(upgrade_store(database_url)) == ("0002", "0003")
-    assert asyncio.run(upgrade_store(database_url)) == ("0003", "0003")
+    assert asyncio.run(upgrade_store(database_url)) == ("0003", "0004")
+    assert asyncio.run(upgrade_store(database_url)) == ("0004", "0004")
 
 
 def test_a_newer_schema_is_refused(database_url: str, next_schema: Path) -> None:
     asyncio.run(create_store(database_url))
     schema.MIGRATIONS = Path(schema.__file__).parent / "migrations"
-    with pytest.raises(StoreError, match=r"has schema 0003, which this version does not know \(it needs 0002\)"):
+    with pytest.raises(StoreError, match=r"has schema 0004, which this version does not know \(it needs 0003\)"):
         asyncio.run(open_store(database_url))
     with pytest.raises(StoreError, match="a newer version wrote it"):
         asyncio.run(upgrade_store(database_url))

@@ -74,7 +74,7 @@ class WritesOneByOne(Store):
     async def write(self, batch: Batch) -> int:
         for task in batch.tasks:
             await super().write(
-                Batch(*([row for row in rows if row.task_id == task.task_id] for rows in ([task], *batch[1:])))
+                Batch(*([r for r in rows if r.task_id == task.task_id] for rows in ([task], *batch[1:])))  # type: ignore[arg-type]
             )
         return len(batch.tasks)
 
@@ -181,7 +181,7 @@ class LeasesToAnybody(Store):
 
 
 class WritesNoFile(Store):
-    async def export(self, table: str, path: Path) -> int:
+    async def export(self, table: str, path: str | Path) -> int:
         return 0
 
 

@@ -129,7 +129,7 @@ def test_ping_does_not_wait_for_ever(postgres_url: str) -> None:
             began = time.perf_counter()
             with pytest.raises(StoreUnavailableError, match=f"127.0.0.1:{port}/x does not answer"):
                 await mute.ping()
-            assert 1.5 < time.perf_counter() - began < 4
+            assert 1.5 < time.perf_counter() - began < 20
             await mute.close()
         await store.close()
 

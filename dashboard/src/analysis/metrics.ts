@@ -1,50 +1,72 @@
-/** The figures schedulers are compared by; less is better for all of them. */
-import type { ComparisonEntry, Result } from "../api/types";
-import { formatDollars, formatJoules, formatSeconds } from "../format";
+/** The figures of the live race: where messages keep them. What they are called and which way is better the service says. */
+import type { ComparisonEntry, MetricDescription } from "../api/types";
+import { formatIn, headline } from "../format";
 
 export type MetricId = "response" | "execution" | "energy" | "cost";
 
-export interface Metric {
+interface Place {
   id: MetricId;
-  label: string;
-  unit: string;
+  /** Its name in the service's catalogue. */
+  name: string;
   /** Field of the live comparison and of the lower bound. */
   mean: "avg_response" | "avg_time" | "avg_energy" | "avg_cost";
-  /** Field of one stored result. */
-  result: "response_time" | "actual_time" | "energy_consumption" | "execution_cost";
+}
+
+const RESPONSE: Place = { id: "response", name: "avg_response", mean: "avg_response" };
+const PLACES: readonly Place[] = [
+  RESPONSE,
+  { id: "execution", name: "avg_time", mean: "avg_time" },
+  { id: "energy", name: "energy", mean: "avg_energy" },
+  { id: "cost", name: "cost", mean: "avg_cost" },
+];
+
+export interface Metric extends Place {
+  label: string;
+  unit: string;
+  biggerIsBetter: boolean;
   format: (value: number | null | undefined) => string;
 }
 
-export const RESPONSE: Metric = {
-  id: "response",
-  label: "Response",
-  unit: "s",
-  mean: "avg_response",
-  result: "response_time",
-  format: formatSeconds,
-};
+/** The figures of the live race in the service's words; before these are there, plain numbers under plain names. */
+export function liveMetrics(catalogue: readonly MetricDescription[]): Metric[] {
+  return PLACES.map((place) => described(place, catalogue));
+}
 
-export const METRICS: readonly Metric[] = [
-  RESPONSE,
-  { id: "execution", label: "Execution", unit: "s", mean: "avg_time", result: "actual_time", format: formatSeconds },
-  { id: "energy", label: "Energy", unit: "J", mean: "avg_energy", result: "energy_consumption", format: formatJoules },
-  { id: "cost", label: "Cost", unit: "$", mean: "avg_cost", result: "execution_cost", format: formatDollars },
-];
+/** One of them. */
+export function liveMetric(id: MetricId, catalogue: readonly MetricDescription[]): Metric {
+  return described(PLACES.find((place) => place.id === id) ?? RESPONSE, catalogue);
+}
 
-export function metricById(id: MetricId): Metric {
-  return METRICS.find((metric) => metric.id === id) ?? RESPONSE;
+function described(place: Place, catalogue: readonly MetricDescription[]): Metric {
+  const info = catalogue.find(({ name }) => name === place.name);
+  return {
+    ...place,
+    label: headline(info?.short ?? place.id),
+    unit: info?.symbol ?? "",
+    biggerIsBetter: info?.bigger_is_better ?? false,
+    format: (value) => formatIn(info?.symbol ?? "", value),
+  };
+}
+
+/** What sorts the better figure first; none comes last. */
+function badness(value: number | null, metric: Metric): number {
+  if (value === null) return Number.POSITIVE_INFINITY;
+  return metric.biggerIsBetter ? -value : value;
 }
 
 /** Best first; schedulers without a figure yet come last. */
 export function ranked(comparison: readonly ComparisonEntry[], metric: Metric): ComparisonEntry[] {
-  const value = (entry: ComparisonEntry) => entry[metric.mean] ?? Number.POSITIVE_INFINITY;
-  return [...comparison].sort((a, b) => value(a) - value(b) || a.name.localeCompare(b.name));
+  // Two that have no figure are infinitely bad: their difference is no number, and their names decide.
+  return [...comparison].sort(
+    (a, b) => badness(a[metric.mean], metric) - badness(b[metric.mean], metric) || a.name.localeCompare(b.name),
+  );
+}
+
+/** The best figure of all; null when nobody has one. */
+export function bestOf(comparison: readonly ComparisonEntry[], metric: Metric): number | null {
+  return ranked(comparison, metric)[0]?.[metric.mean] ?? null;
 }
 
 export function mean(values: readonly number[]): number | null {
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-export function meanOf(results: readonly Result[], metric: Metric): number | null {
-  return mean(results.map((result) => result[metric.result]));
 }

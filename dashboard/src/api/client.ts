@@ -9,6 +9,7 @@ import type {
   ExperimentOverview,
   ExperimentRequest,
   LiveSettings,
+  MetricDescription,
   ModelVersionPage,
   PresetInfo,
   RunFile,
@@ -87,6 +88,7 @@ export type Control = "start" | "stop" | "pause" | "resume";
 export const api = {
   status: () => request<Status>("/api/status"),
   schedulers: () => request<SchedulerInfo[]>("/api/schedulers"),
+  metricCatalogue: () => request<MetricDescription[]>("/api/metrics/catalogue"),
   presets: () => request<PresetInfo[]>("/api/presets"),
   control: (control: Control) => request<ControlAnswer>(`/api/simulation/${control}`, { method: "POST" }),
   changeSettings: (change: SettingsChange) =>

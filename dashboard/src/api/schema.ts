@@ -182,6 +182,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/metrics/catalogue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Figures by which schedulers are compared
+         * @description Every registered metric and every figure derived from them: title, unit, and which way is better.
+         */
+        get: operations["metrics_api_metrics_catalogue_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/models": {
         parameters: {
             query?: never;
@@ -538,8 +558,8 @@ export interface paths {
          * A finished task and every decision about it
          * @description A finished task with all results, and for each scheduler what every device would have taken.
          *
-         *     Waits follow from the parts of the 300 tasks before it in the same run under the same scheduler; a device that none
-         *     of them used counts as free. `regret` is the response time above the best that the oracle's search (every device,
+         *     Waits follow from the queues stored with the decision, and are null where those are not known (an older version
+         *     stored the task). `regret` is the response time above the best that the oracle's search (every device,
          *     shares in steps of 5 %) finds for the same task, queues and moment; 0 when the scheduler found something better.
          */
         get: operations["task_detail_api_tasks__task_id__get"];
@@ -612,6 +632,16 @@ export interface components {
             compute_intensity: number;
             /** Dependencies */
             dependencies: number[];
+            /**
+             * Duration Estimate
+             * @description Seconds on a CPU of speed 1; null when not known.
+             */
+            duration_estimate?: number | null;
+            /**
+             * Kind
+             * @description What it does; null when not known.
+             */
+            kind?: string | null;
             /** Memory Required */
             memory_required: number;
             /** Results */
@@ -687,6 +717,11 @@ export interface components {
             tasks: number;
             /** Unfinished */
             unfinished: number;
+            /**
+             * Waiting
+             * @description Of them, ready and waiting for the scheduler to start them.
+             */
+            waiting: number;
         };
         /**
          * Considered
@@ -710,7 +745,10 @@ export interface components {
              * @description Execution; null when the device cannot take the task.
              */
             seconds: number | null;
-            /** Wait */
+            /**
+             * Wait
+             * @description Null when the device cannot take the task, or its queue is not known.
+             */
             wait: number | null;
         };
         /**
@@ -740,6 +778,11 @@ export interface components {
              * @description What each device would take, by the simulator's truth.
              */
             considered: components["schemas"]["Considered"][];
+            /**
+             * Expected Start
+             * @description When it expects to start a waiting task, in simulated time; null when it does not know.
+             */
+            expected_start: number | null;
             /** Gpu Fraction */
             gpu_fraction: number;
             /** Gpu Id */
@@ -762,6 +805,11 @@ export interface components {
             regret: number | null;
             /** Scheduler Name */
             scheduler_name: string;
+            /**
+             * Waiting
+             * @description The scheduler lets the task wait and has not decided yet.
+             */
+            waiting: boolean;
         };
         /**
          * Dependency
@@ -1036,6 +1084,46 @@ export interface components {
             type: "log";
         };
         /**
+         * MetricDescription
+         * @description A figure by which schedulers are compared: how it is called and read.
+         */
+        MetricDescription: {
+            /**
+             * Bigger Is Better
+             * @description Null where neither holds.
+             */
+            bigger_is_better: boolean | null;
+            /** Description */
+            description: string;
+            /**
+             * Name
+             * @description Its key in documents.
+             * @example avg_response
+             */
+            name: string;
+            /**
+             * Short
+             * @description The head of a column.
+             * @example response
+             */
+            short: string;
+            /**
+             * Symbol
+             * @description The unit as it is written behind a number; empty for a plain number.
+             */
+            symbol: string;
+            /**
+             * Title
+             * @example mean response time
+             */
+            title: string;
+            /**
+             * Unit
+             * @example s
+             */
+            unit: string;
+        };
+        /**
          * ModelInfo
          * @description What a learner in the race goes by.
          */
@@ -1217,6 +1305,11 @@ export interface components {
              * @description Tasks decided and not finished, and tasks not decided.
              */
             unfinished: number;
+            /**
+             * Waiting
+             * @description Of them, ready and waiting for the scheduler to start them.
+             */
+            waiting: number;
         };
         /**
          * Rates
@@ -1255,6 +1348,16 @@ export interface components {
             gpu_id: number | null;
             /** Parts */
             parts: components["schemas"]["PartInfo"][];
+            /**
+             * Queue Seconds
+             * @description Seconds, since `ready_time`, after which each device of the run could have started it, as things stood at the decision; null for one that was down, or when not known.
+             */
+            queue_seconds?: (number | null)[] | null;
+            /**
+             * Ready Time
+             * @description When it could be decided; null when not known.
+             */
+            ready_time?: number | null;
             /**
              * Reason
              * @description Why it failed, where that is known.
@@ -1564,6 +1667,16 @@ export interface components {
             compute_intensity: number;
             /** Dependencies */
             dependencies: number[];
+            /**
+             * Duration Estimate
+             * @description Seconds on a CPU of speed 1; null when not known.
+             */
+            duration_estimate?: number | null;
+            /**
+             * Kind
+             * @description What it does; null when not known.
+             */
+            kind?: string | null;
             /** Memory Required */
             memory_required: number;
             /** Run Id */
@@ -1598,6 +1711,16 @@ export interface components {
             decisions: components["schemas"]["DecisionReport"][];
             /** Dependencies */
             dependencies: number[];
+            /**
+             * Duration Estimate
+             * @description Seconds on a CPU of speed 1; null when not known.
+             */
+            duration_estimate?: number | null;
+            /**
+             * Kind
+             * @description What it does; null when not known.
+             */
+            kind?: string | null;
             /** Memory Required */
             memory_required: number;
             /** Optimal Gpu Fraction */
@@ -2303,6 +2426,44 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    metrics_api_metrics_catalogue_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricDescription"][];
                 };
             };
             /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */

@@ -17,6 +17,7 @@ export type ExperimentOverview = Schemas["ExperimentOverview"];
 export type ExperimentRequest = Schemas["ExperimentRequest"];
 export type LiveSettings = Schemas["LiveSettings"];
 export type LogLine = Schemas["LogLine"];
+export type MetricDescription = Schemas["MetricDescription"];
 export type ModelInfo = Schemas["ModelInfo"];
 export type ModelVersion = Schemas["ModelVersion"];
 export type ModelVersionPage = Schemas["ModelVersionPage"];

@@ -4,6 +4,7 @@ import { api } from "../api/client";
 import { messageOf } from "../api/resource";
 import type { SchedulerInfo } from "../api/types";
 import { Store, useStore } from "../store";
+import { metricCatalogue } from "./metric-catalogue";
 import { live } from "./store";
 
 export const catalogue = new Store<SchedulerInfo[]>([]);
@@ -13,6 +14,7 @@ const UNKNOWN_COLOUR = "#94a3b8";
 export async function refreshCatalogue(): Promise<void> {
   try {
     catalogue.set(await api.schedulers());
+    if (metricCatalogue.get().length === 0) metricCatalogue.set(await api.metricCatalogue());
   } catch (error) {
     // The lost connection is on the banner already.
     messageOf(error);

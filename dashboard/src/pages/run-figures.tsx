@@ -1,22 +1,18 @@
 /** One run: its schedulers' figures as stored, and how it was set up. */
 import { Download } from "lucide-react";
-import type { StoredRun } from "../api/types";
+import type { MetricDescription, StoredRun } from "../api/types";
 import { saveCsv } from "../charts/export";
 import type { Cell, Table } from "../charts/table";
-import { formatDate, formatDollars, formatJoules, formatNumber, formatSeconds } from "../format";
+import { formatDate, formatIn, formatNumber, NOTHING } from "../format";
+import { useMetricInfo } from "../live/metric-catalogue";
 import { SchedulerName } from "../ui/scheduler-name";
 import { ScrollRegion } from "../ui/scroll-region";
 import { RunFiles } from "./run-files";
 
-const SECONDS = /(time|wait|response|makespan)$/;
-
-/** A unit by the name of the figure; what is not known stays a plain number. */
-export function formatFigure(name: string, value: Cell): string {
-  if (typeof value !== "number") return value === null ? "–" : String(value);
-  if (SECONDS.test(name)) return formatSeconds(value);
-  if (name.endsWith("energy")) return formatJoules(value);
-  if (name.endsWith("cost")) return formatDollars(value);
-  return formatNumber(value);
+/** In the unit of the figure; what nobody describes stays a plain number. */
+export function formatFigure(info: MetricDescription | undefined, value: Cell): string {
+  if (typeof value !== "number") return value === null ? NOTHING : String(value);
+  return formatIn(info?.symbol ?? "", value);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -69,6 +65,7 @@ export function plainSettings(configuration: Record<string, unknown>): [name: st
 
 export function RunFigures({ run }: { run: StoredRun }) {
   const table = figureTable(run.summary);
+  const infoOf = useMetricInfo();
   return (
     <div className="grid gap-3 px-3 pb-3">
       {table.rows.length === 0 ? (
@@ -80,8 +77,13 @@ export function RunFigures({ run }: { run: StoredRun }) {
               <thead>
                 <tr>
                   {table.columns.map((column, index) => (
-                    <th key={column} scope="col" className={index === 0 ? "" : "number"}>
-                      {column.replaceAll("_", " ")}
+                    <th
+                      key={column}
+                      scope="col"
+                      className={index === 0 ? "" : "number"}
+                      title={infoOf(column)?.description}
+                    >
+                      {infoOf(column)?.title ?? column.replaceAll("_", " ")}
                     </th>
                   ))}
                 </tr>
@@ -94,7 +96,7 @@ export function RunFigures({ run }: { run: StoredRun }) {
                     </th>
                     {cells.map((cell, index) => (
                       <td key={table.columns[index + 1]} className="number">
-                        {formatFigure(table.columns[index + 1] ?? "", cell)}
+                        {formatFigure(infoOf(table.columns[index + 1] ?? ""), cell)}
                       </td>
                     ))}
                   </tr>

@@ -17,7 +17,15 @@ export function Decision({ report, result }: { report: DecisionReport; result?: 
   return (
     <div data-testid="decision" data-scheduler={report.scheduler_name}>
       <dl className="mb-4 grid grid-cols-2 gap-2 sm:grid-cols-4">
-        <Fact label="Chosen" value={placementLabel(report)} />
+        {report.waiting && result === undefined ? (
+          <Fact
+            label="Waiting, expected to start at"
+            value={formatSeconds(report.expected_start)}
+            exact={report.expected_start}
+          />
+        ) : (
+          <Fact label="Chosen" value={placementLabel(report)} />
+        )}
         <Fact
           label={result ? "Response" : "Projected response"}
           value={formatSeconds(outcome?.response_time)}

@@ -1,10 +1,10 @@
 /** Compare two: one scheduler against another. */
 import { useMemo, useState } from "react";
-import { METRICS } from "../analysis/metrics";
 import { duel } from "../analysis/wins";
 import { usePanelData } from "../charts/panel-data";
-import { formatNumber, formatPercent, formatSeconds, schedulerLabel } from "../format";
+import { formatNumber, formatPercent, formatSeconds, headline, schedulerLabel } from "../format";
 import { useCatalogue } from "../live/catalogue";
+import { useMetricInfo, useMetrics } from "../live/metric-catalogue";
 import { useRecent } from "../live/recent";
 import { useUpdate } from "../live/store";
 import { Empty } from "../ui/empty";
@@ -20,6 +20,7 @@ function ComparePanel() {
   const update = useUpdate();
   const { items } = useRecent();
   const { colour } = useCatalogue();
+  const infoOf = useMetricInfo();
   const names = update?.comparison.map((entry) => entry.name) ?? [];
   const [chosen, setChosen] = useState<[string, string]>(["", ""]);
   const left = names.includes(chosen[0]) ? chosen[0] : (names.find((name) => name !== chosen[1]) ?? "");
@@ -28,13 +29,18 @@ function ComparePanel() {
   const a = update?.comparison.find((entry) => entry.name === left);
   const b = update?.comparison.find((entry) => entry.name === right);
   const lines = [
-    ...METRICS.map((metric) => ({
+    ...useMetrics().map((metric) => ({
       label: metric.label,
       a: a?.[metric.mean] ?? null,
       b: b?.[metric.mean] ?? null,
       format: metric.format,
     })),
-    { label: "Wait", a: a?.avg_wait ?? null, b: b?.avg_wait ?? null, format: formatSeconds },
+    {
+      label: headline(infoOf("avg_wait")?.short ?? "wait"),
+      a: a?.avg_wait ?? null,
+      b: b?.avg_wait ?? null,
+      format: formatSeconds,
+    },
     { label: "GPU share", a: a?.gpu_share ?? null, b: b?.gpu_share ?? null, format: formatPercent },
   ];
   usePanelData(() => ({

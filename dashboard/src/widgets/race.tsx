@@ -1,11 +1,12 @@
 /** Race: who needs least, on the same tasks. */
 import { memo, useState } from "react";
-import { METRICS, type MetricId, metricById, ranked } from "../analysis/metrics";
+import { type MetricId, ranked } from "../analysis/metrics";
 import { makeScale, type Scale, type ScaleChoice } from "../analysis/scale";
 import type { ComparisonEntry } from "../api/types";
 import { usePanelData } from "../charts/panel-data";
 import { schedulerLabel } from "../format";
 import { useCatalogue } from "../live/catalogue";
+import { useMetric, useMetrics } from "../live/metric-catalogue";
 import { recent } from "../live/recent";
 import { useUpdate } from "../live/store";
 import { inspect } from "../shell/inspected";
@@ -19,7 +20,6 @@ export const help =
   "Each bar is a scheduler's mean per task over this run: shorter is better. Two ticks cross every bar: the lower bound that nobody can beat, and the oracle in its own colour; click a bar to see the scheduler's latest decision.";
 
 const ROW_HEIGHT = 44;
-const METRIC_CHOICES = METRICS.map((metric) => ({ value: metric.id, label: metric.label }));
 const SCALES = [
   { value: "auto", label: "Auto" },
   { value: "linear", label: "Linear" },
@@ -31,7 +31,8 @@ function RacePanel() {
   const { reference, colour } = useCatalogue();
   const [metricId, setMetricId] = useState<MetricId>("response");
   const [choice, setChoice] = useState<ScaleChoice>("auto");
-  const metric = metricById(metricId);
+  const metrics = useMetrics();
+  const metric = useMetric(metricId);
   const comparison = update?.comparison ?? [];
   const order = ranked(comparison, metric);
   const bound = update?.lower_bound[metric.mean] ?? null;
@@ -58,7 +59,12 @@ function RacePanel() {
   return (
     <div className="flex h-full flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <Segmented label="Metric" value={metricId} options={METRIC_CHOICES} onChange={setMetricId} />
+        <Segmented
+          label="Metric"
+          value={metricId}
+          options={metrics.map((each) => ({ value: each.id, label: each.label }))}
+          onChange={setMetricId}
+        />
         <Segmented label="Scale" value={choice} options={SCALES} onChange={setChoice} />
         {scale.kind === "log" && <span className="text-xs text-dim">each step is 10 ×</span>}
       </div>

@@ -1,10 +1,10 @@
 /** Spider: the chosen scheduler against the oracle. */
 import { PolarAngleAxis, PolarGrid, PolarRadiusAxis, Radar, RadarChart } from "recharts";
-import { METRICS } from "../analysis/metrics";
 import { ChartFrame } from "../charts/frame";
 import { usePanelData } from "../charts/panel-data";
 import { NOTHING, schedulerLabel } from "../format";
 import { useCatalogue } from "../live/catalogue";
+import { useMetrics } from "../live/metric-catalogue";
 import { useUpdate } from "../live/store";
 import { Empty } from "../ui/empty";
 import type { WidgetProps } from ".";
@@ -21,11 +21,12 @@ function SpiderPanel({ scheduler }: WidgetProps) {
   const oracle = update?.comparison.find((entry) => entry.name === reference?.name);
   const rival = oracle ?? update?.lower_bound;
   const rivalName = oracle === undefined ? "lower bound" : schedulerLabel(oracle.name);
-  const axes = METRICS.map((metric) => {
+  const axes = useMetrics().map((metric) => {
     const mine = own?.[metric.mean] ?? null;
     const theirs = rival?.[metric.mean] ?? null;
     const ratio = mine !== null && theirs !== null && mine > 0 && theirs > 0 ? mine / theirs : null;
-    return { metric, mine, theirs, ratio, label: metric.label, score: ratio === null ? 0 : 1 / ratio, one: 1 };
+    const score = ratio === null ? 0 : metric.biggerIsBetter ? ratio : 1 / ratio;
+    return { metric, mine, theirs, ratio, label: metric.label, score, one: 1 };
   });
   usePanelData(() => ({
     columns: ["figure", scheduler, rivalName, "ratio"],

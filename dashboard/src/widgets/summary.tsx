@@ -1,7 +1,8 @@
 /** Summary: the race in numbers. */
-import { METRICS } from "../analysis/metrics";
+import { bestOf } from "../analysis/metrics";
 import { usePanelData } from "../charts/panel-data";
 import { formatPercent, formatSeconds } from "../format";
+import { useMetrics } from "../live/metric-catalogue";
 import { useUpdate } from "../live/store";
 import { Link, schedulerPath } from "../router";
 import { Empty } from "../ui/empty";
@@ -15,17 +16,16 @@ export const help =
 
 function SummaryPanel() {
   const update = useUpdate();
+  const metrics = useMetrics();
   const comparison = update?.comparison ?? [];
   usePanelData(() => ({
     columns: [
       "scheduler",
       "tasks",
-      "response (s)",
-      "execution (s)",
-      "energy (J)",
-      "cost ($)",
+      ...metrics.map((metric) => `${metric.label.toLowerCase()} (${metric.unit})`),
       "wait (s)",
       "GPU share",
+      "unfinished",
       "waiting",
       "failed",
       "overloaded",
@@ -33,28 +33,24 @@ function SummaryPanel() {
     rows: comparison.map((entry) => [
       entry.name,
       entry.tasks,
-      ...METRICS.map((metric) => entry[metric.mean]),
+      ...metrics.map((metric) => entry[metric.mean]),
       entry.avg_wait,
       entry.gpu_share,
       entry.unfinished,
+      entry.waiting,
       entry.failed,
       entry.overloaded,
     ]),
   }));
   if (comparison.length === 0) return <Empty />;
-  const best = new Map(
-    METRICS.map((metric) => [
-      metric.id,
-      Math.min(...comparison.map((entry) => entry[metric.mean] ?? Number.POSITIVE_INFINITY)),
-    ]),
-  );
+  const best = new Map(metrics.map((metric) => [metric.id, bestOf(comparison, metric)]));
   return (
     <ScrollRegion label="Summary table">
       <table className="data-table h-full">
         <thead>
           <tr>
             <th scope="col">Scheduler</th>
-            {METRICS.map((metric) => (
+            {metrics.map((metric) => (
               <th key={metric.id} scope="col" className="number">
                 {metric.label}
               </th>
@@ -69,6 +65,9 @@ function SummaryPanel() {
               Tasks
             </th>
             <th scope="col" className="number">
+              Unfinished
+            </th>
+            <th scope="col" className="number" title="Ready, and not started yet by a scheduler that lets tasks wait">
               Waiting
             </th>
           </tr>
@@ -81,7 +80,7 @@ function SummaryPanel() {
                   <SchedulerName name={entry.name} />
                 </Link>
               </th>
-              {METRICS.map((metric) => {
+              {metrics.map((metric) => {
                 const value = entry[metric.mean];
                 const wins = value !== null && value === best.get(metric.id);
                 return (
@@ -101,6 +100,7 @@ function SummaryPanel() {
               <td className={`number ${entry.overloaded ? "font-semibold text-bad" : ""}`}>
                 {entry.unfinished.toLocaleString("en-GB")}
               </td>
+              <td className="number">{entry.waiting.toLocaleString("en-GB")}</td>
             </tr>
           ))}
         </tbody>

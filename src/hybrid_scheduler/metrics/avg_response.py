@@ -10,6 +10,7 @@ from hybrid_scheduler.model.task import FloatArray
 class AverageResponse(MeanMetric):
     """Mean response time, from arrival to finish."""
 
+    name, title, short = "avg_response", "mean response time", "response"
     unit = "s"
 
     def values(self, outcomes: OutcomeBatch) -> FloatArray:

@@ -10,6 +10,7 @@ from hybrid_scheduler.model.task import FloatArray
 class AverageTime(MeanMetric):
     """Mean execution time without queueing."""
 
+    name, title, short = "avg_time", "mean execution time", "execution"
     unit = "s"
 
     def values(self, outcomes: OutcomeBatch) -> FloatArray:

@@ -10,6 +10,7 @@ from hybrid_scheduler.model.task import FloatArray
 class AverageWait(MeanMetric):
     """Mean wait: response time less execution time."""
 
+    name, title, short = "avg_wait", "mean wait", "wait"
     unit = "s"
 
     def values(self, outcomes: OutcomeBatch) -> FloatArray:

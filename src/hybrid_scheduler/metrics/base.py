@@ -2,38 +2,108 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from hybrid_scheduler.metrics.facts import OutcomeFacts, Span
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
 
+__all__ = ["MeanMetric", "Metric", "MetricInfo", "OutcomeFacts", "SharingMetric", "Span", "SpanMetric", "Value"]
+
 Value = float | int | bool | dict[str, object] | None
+
+NO_SYMBOL = ("1", "ratio", "share", "tasks", "yes/no")
+"""Units that nobody writes behind a number."""
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """How a figure is called and read, for tables, reports, the API and the dashboard.
+
+    Attributes:
+        name: Its key in documents.
+        title: As people say it: "mean response time".
+        short: The head of a column: "response".
+        unit: What it is measured in.
+        bigger_is_better: True, False, or None where neither holds.
+        description: In one sentence.
+    """
+
+    name: str
+    title: str
+    short: str
+    unit: str
+    bigger_is_better: bool | None = False
+    description: str = ""
+
+    @property
+    def symbol(self) -> str:
+        """The unit as it is written behind a number; empty for a plain number."""
+        return "" if self.unit in NO_SYMBOL else self.unit
+
+    @property
+    def head(self) -> str:
+        """The head of a column, with the unit: "response s"."""
+        return f"{self.short} {self.symbol}".rstrip()
 
 
 class Metric(ABC):
     """Reads outcomes and nothing else. `None` means that there is no data.
 
+    Implement `update`, or `update_from` to use what several metrics share.
+
     Attributes:
+        name: Its key in documents: the name under which it is registered.
+        title: As people say it; by default the name.
+        short: The head of a column; by default the title.
         unit: What the figure is measured in.
         bigger_is_better: True, False, or None where neither holds.
+        covers_warmup: Whether it is about all outcomes, also where the others leave out a warm-up.
     """
 
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    short: ClassVar[str] = ""
     unit: ClassVar[str]
     bigger_is_better: ClassVar[bool | None] = False
+    covers_warmup: ClassVar[bool] = False
 
     @abstractmethod
     def update(self, outcomes: OutcomeBatch) -> None:
         """Take in more outcomes: one or a million."""
 
+    def update_from(self, facts: OutcomeFacts) -> None:
+        """The same, with what several metrics need of these outcomes worked out once."""
+        self.update(facts.outcomes)
+
     @abstractmethod
     def get(self) -> Value:
         """The figure for everything taken in so far."""
 
+    @classmethod
+    def info(cls, name: str) -> MetricInfo:
+        """How the metric that is registered under this name is called and read."""
+        title = cls.title or name.replace("_", " ")
+        description = (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
+        return MetricInfo(name, title, cls.short or title, cls.unit, cls.bigger_is_better, description)
 
-class MeanMetric(Metric):
+
+class SharingMetric(Metric):
+    """A metric that implements `update_from`."""
+
+    def update(self, outcomes: OutcomeBatch) -> None:
+        """Take in more outcomes."""
+        self.update_from(OutcomeFacts(outcomes))
+
+    @abstractmethod
+    def update_from(self, facts: OutcomeFacts) -> None:
+        """Take in more outcomes."""
+
+
+class MeanMetric(SharingMetric):
     """The mean of one figure per finished task."""
 
     def __init__(self) -> None:
@@ -43,62 +113,22 @@ class MeanMetric(Metric):
     def values(self, outcomes: OutcomeBatch) -> FloatArray:
         """The figure of every outcome."""
 
-    def update(self, outcomes: OutcomeBatch) -> None:
+    def update_from(self, facts: OutcomeFacts) -> None:
         """Take in more outcomes; failed ones have no time to average."""
-        finished = ~outcomes.failed
-        self._sum += float(self.values(outcomes)[finished].sum())
-        self._count += int(finished.sum())
+        self._sum += float(facts.of_finished(self.values(facts.outcomes)).sum())
+        self._count += facts.span.finished
 
     def get(self) -> float | None:
         """The mean, or None."""
         return self._sum / self._count if self._count else None
 
 
-class Span:
-    """First arrival, last finish and busy seconds per device; several metrics are built from these.
-
-    Tasks that failed have no part in the makespan, but devices may have worked for them, in vain: utilization and idle
-    time cover those, too.
-    """
+class SpanMetric(SharingMetric):
+    """A figure of the whole stretch of time: makespan, idle seconds and what follows from them."""
 
     def __init__(self) -> None:
-        self.first, self.last, self.finished = np.inf, -np.inf, 0
-        self._from, self._to = np.inf, -np.inf
-        self.names: tuple[str, ...] = ()
-        self.busy: FloatArray = np.zeros(0)
-        self.idle_watts: FloatArray = np.zeros(0)
-        self.idle_price: FloatArray = np.zeros(0)
+        self._span = Span()
 
-    def update(self, outcomes: OutcomeBatch) -> None:
+    def update_from(self, facts: OutcomeFacts) -> None:
         """Take in more outcomes."""
-        seconds = outcomes.part_end - outcomes.part_start
-        busy = np.zeros(len(outcomes.device_names))
-        np.add.at(busy, outcomes.part_device, seconds)
-        self.busy = busy if not self.names else self.busy + busy
-        self.names = outcomes.device_names
-        self.idle_watts, self.idle_price = outcomes.device_idle_watts, outcomes.device_idle_price
-        finished = ~outcomes.failed
-        used = finished.copy()
-        used[outcomes.part_task] = True
-        if used.any():
-            self._from = min(self._from, float(outcomes.arrival_time[used].min()))
-            self._to = max(self._to, float(outcomes.finish_time[used].max()))
-        if finished.any():
-            self.first = min(self.first, float(outcomes.arrival_time[finished].min()))
-            self.last = max(self.last, float(outcomes.finish_time[finished].max()))
-            self.finished += int(finished.sum())
-
-    @property
-    def elapsed(self) -> float | None:
-        """Last finish less first arrival, or None."""
-        return self.last - self.first if self.finished else None
-
-    @property
-    def observed(self) -> float | None:
-        """The same, with the tasks that failed after devices had worked for them, or None."""
-        return self._to - self._from if self._to > self._from else None
-
-    @property
-    def idle(self) -> FloatArray:
-        """Idle seconds per device."""
-        return np.maximum((self.observed or 0.0) - self.busy, 0.0)
+        self._span.add(facts.span)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.metrics.base import Metric, Span
-from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.metrics.base import OutcomeFacts, SpanMetric
 
 
-class Cost(Metric):
+class Cost(SpanMetric):
     """Dollars for the busy seconds of all devices, and for idle electricity where that is paid."""
 
+    name, title, short = "cost", "cost", "cost"
     unit = "$"
 
     def __init__(self) -> None:
-        self._busy, self._span = 0.0, Span()
+        super().__init__()
+        self._busy = 0.0
 
-    def update(self, outcomes: OutcomeBatch) -> None:
+    def update_from(self, facts: OutcomeFacts) -> None:
         """Take in more outcomes; work that was lost is paid for too."""
-        self._busy += float(outcomes.cost.sum())
-        self._span.update(outcomes)
+        super().update_from(facts)
+        self._busy += float(facts.outcomes.cost.sum())
 
     def get(self) -> float:
         """What the busy and the idle seconds come to."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.metrics.base import Metric, Span
-from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.metrics.base import OutcomeFacts, SpanMetric
+from hybrid_scheduler.physics.energy import idle_energy
 
 
-class Energy(Metric):
+class Energy(SpanMetric):
     """Joules: power times busy time over all devices, plus idle power times idle time."""
 
+    name, title, short = "energy", "energy", "energy"
     unit = "J"
 
     def __init__(self) -> None:
-        self._busy, self._span = 0.0, Span()
+        super().__init__()
+        self._busy = 0.0
 
-    def update(self, outcomes: OutcomeBatch) -> None:
+    def update_from(self, facts: OutcomeFacts) -> None:
         """Take in more outcomes; work that was lost is paid for too."""
-        self._busy += float(outcomes.energy.sum())
-        self._span.update(outcomes)
+        super().update_from(facts)
+        self._busy += float(facts.outcomes.energy.sum())
 
     def get(self) -> float:
         """What the busy and the idle seconds come to."""
-        return self._busy + float((self._span.idle_watts * self._span.idle).sum())
+        return self._busy + float(idle_energy(self._span.idle_watts, self._span.idle).sum())

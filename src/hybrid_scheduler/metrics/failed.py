@@ -9,6 +9,7 @@ from hybrid_scheduler.model.outcome import OutcomeBatch
 class Failed(Metric):
     """How many tasks failed."""
 
+    name, title, short = "failed", "failed tasks", "failed"
     unit = "tasks"
     bigger_is_better = False
 

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.metrics.base import Metric, Span
-from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.metrics.base import SpanMetric
 
 
-class LoadBalance(Metric):
+class LoadBalance(SpanMetric):
     """Mean over largest utilization of the devices in use: 1 is perfectly even."""
 
+    name, title, short = "load_balance", "load balance", "balance"
     unit = "ratio"
     bigger_is_better = True
-
-    def __init__(self) -> None:
-        self._span = Span()
-
-    def update(self, outcomes: OutcomeBatch) -> None:
-        """Take in more outcomes."""
-        self._span.update(outcomes)
 
     def get(self) -> float | None:
         """The figure so far."""

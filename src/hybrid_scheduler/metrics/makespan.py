@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.metrics.base import Metric, Span
-from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.metrics.base import SpanMetric
 
 
-class Makespan(Metric):
+class Makespan(SpanMetric):
     """Last finish less first arrival. Not a sum of task times."""
 
+    name, title, short = "makespan", "makespan", "makespan"
     unit = "s"
     bigger_is_better = False
-
-    def __init__(self) -> None:
-        self._span = Span()
-
-    def update(self, outcomes: OutcomeBatch) -> None:
-        """Take in more outcomes."""
-        self._span.update(outcomes)
 
     def get(self) -> float | None:
         """The figure so far."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.metrics.base import Metric
-from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.metrics.base import OutcomeFacts, SharingMetric
 
 
-class MaximumTime(Metric):
+class MaximumTime(SharingMetric):
     """Longest execution time of a finished task."""
 
+    name, title, short = "max_time", "longest execution time", "longest"
     unit = "s"
 
     def __init__(self) -> None:
         self._most: float | None = None
 
-    def update(self, outcomes: OutcomeBatch) -> None:
+    def update_from(self, facts: OutcomeFacts) -> None:
         """Take in more outcomes."""
-        times = outcomes.actual_time[~outcomes.failed]
+        times = facts.of_finished(facts.outcomes.actual_time)
         if len(times):
             self._most = max(float(times.max()), self._most or 0.0)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import entry_points
 
-from hybrid_scheduler.metrics.base import Metric, Value
+import numpy as np
+
+from hybrid_scheduler.metrics.base import Metric, MetricInfo, OutcomeFacts, Value
 from hybrid_scheduler.model.outcome import OutcomeBatch
 
 GROUP = "hybrid_scheduler.metrics"
@@ -17,11 +19,24 @@ def metric_classes() -> dict[str, type[Metric]]:
     return {point.name: point.load() for point in entry_points(group=GROUP)}
 
 
-def summarise(outcomes: OutcomeBatch) -> dict[str, Value]:
-    """Every registered metric of one scheduler's outcomes."""
+@cache
+def metric_infos() -> dict[str, MetricInfo]:
+    """How every registered metric is called and read, by name."""
+    return {name: metric.info(name) for name, metric in metric_classes().items()}
+
+
+def summarise(outcomes: OutcomeBatch, *, warmup: int = 0) -> dict[str, Value]:
+    """Every registered metric of one scheduler's outcomes.
+
+    Args:
+        outcomes: All of them, in the order of the tasks.
+        warmup: The first so many are left out, but for metrics that cover them (`Metric.covers_warmup`).
+    """
+    whole = OutcomeFacts(outcomes)
+    counted = OutcomeFacts(outcomes.select(np.arange(len(outcomes)) >= warmup)) if warmup else whole
     result: dict[str, Value] = {}
-    for name, found in metric_classes().items():
-        metric = found()
-        metric.update(outcomes)
+    for name, metric_class in metric_classes().items():
+        metric = metric_class()
+        metric.update_from(whole if metric.covers_warmup else counted)
         result[name] = metric.get()
     return result

@@ -9,6 +9,7 @@ from hybrid_scheduler.model.outcome import OutcomeBatch
 class Tasks(Metric):
     """How many tasks came to an end, finished or failed."""
 
+    name, title, short = "tasks", "tasks", "tasks"
     unit = "tasks"
     bigger_is_better = None
 

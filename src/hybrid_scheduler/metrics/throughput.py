@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.metrics.base import Metric, Span
-from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.metrics.base import SpanMetric
 
 
-class Throughput(Metric):
+class Throughput(SpanMetric):
     """Finished tasks per second of makespan."""
 
+    name, title, short = "throughput", "throughput", "throughput"
     unit = "tasks/s"
     bigger_is_better = True
-
-    def __init__(self) -> None:
-        self._span = Span()
-
-    def update(self, outcomes: OutcomeBatch) -> None:
-        """Take in more outcomes."""
-        self._span.update(outcomes)
 
     def get(self) -> float | None:
         """The figure so far."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.metrics.base import Metric
-from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.metrics.base import OutcomeFacts, SharingMetric
 
 
-class TotalTime(Metric):
+class TotalTime(SharingMetric):
     """Sum of the execution times of the finished tasks. Not a makespan."""
 
+    name, title, short = "total_time", "total execution time", "total"
     unit = "s"
 
     def __init__(self) -> None:
         self._sum = 0.0
 
-    def update(self, outcomes: OutcomeBatch) -> None:
+    def update_from(self, facts: OutcomeFacts) -> None:
         """Take in more outcomes."""
-        self._sum += float(outcomes.actual_time[~outcomes.failed].sum())
+        self._sum += float(facts.of_finished(facts.outcomes.actual_time).sum())
 
     def get(self) -> float:
         """The sum so far."""

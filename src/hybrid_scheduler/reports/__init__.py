@@ -1,1 +1,1 @@
-"""What people read: plots, a PDF and a web page, made from the folder of a run and from nothing else."""
+"""Reports: plots, a PDF and a web page, made from the folder of a run and from nothing else."""

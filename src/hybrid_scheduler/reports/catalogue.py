@@ -100,15 +100,15 @@ def _bars(builder: Callable[..., Figure], metric: str, bound: bool, run: Run, p:
 
 
 def _samples(builder: Callable[..., Figure], sample: str, run: Run, point: RunPoint, c: Palette) -> Figure | None:
-    found = point.sample(sample)
-    return builder(found, c) if found else None
+    samples = point.sample(sample)
+    return builder(samples, c) if samples else None
 
 
 def _series(builder: Callable[..., Figure], metric: str, bound: bool, run: Run, p: RunPoint, c: Palette) -> Figure:
     series: dict[str, list[Estimate]] = {}
     for point in run.points:
-        for name, each in point.figures(metric, bound=bound).items():
-            series.setdefault(name, []).append(each)
+        for name, figure in point.figures(metric, bound=bound).items():
+            series.setdefault(name, []).append(figure)
     return builder(_values(run), series, c)
 
 
@@ -125,39 +125,41 @@ def _learning(run: Run, point: RunPoint, c: Palette) -> Figure | None:
 
 def _shares(run: Run, point: RunPoint, c: Palette) -> Figure | None:
     names = [name for name in point.schedulers if f"share_{run.devices[0]}" in point.estimates[name]]
-    found = {name: {d: point.estimates[name][f"share_{d}"].mean for d in run.devices} for name in names}
-    return allocation.shares(found, run.devices) if found else None
+    shares = {name: {d: point.estimates[name][f"share_{d}"].mean for d in run.devices} for name in names}
+    return allocation.shares(shares, run.devices) if shares else None
 
 
 def _allocation(run: Run, point: RunPoint, c: Palette) -> Figure | None:
-    found = point.first_sample("allocation")
-    return allocation.allocation_over_time(found, run.devices, run.tasks) if found else None
+    sample = point.first_sample("allocation")
+    return allocation.allocation_over_time(sample, run.devices, run.tasks) if sample else None
 
 
 def _workload(run: Run, point: RunPoint, c: Palette) -> Figure | None:
-    found = point.first_sample("workload")
+    sample = point.first_sample("workload")
     columns = ("size", "compute_intensity", "memory_required", "arrival_time")
-    return workload.workload(*(found[name] for name in columns)) if found else None
+    return workload.workload(*(sample[name] for name in columns)) if sample else None
 
 
 def _dependencies(run: Run, point: RunPoint, c: Palette) -> Figure | None:
-    found = point.first_sample("workload")
-    if "child" not in found:
+    sample = point.first_sample("workload")
+    if "child" not in sample:
         return None
-    child, parent = (found[key].astype(np.int64) for key in ("child", "parent"))
-    return workload.dependency_graph(child, parent, len(found["size"]))
+    child, parent = (sample[key].astype(np.int64) for key in ("child", "parent"))
+    return workload.dependency_graph(child, parent, len(sample["size"]))
 
 
 def _confusion(run: Run, point: RunPoint, c: Palette) -> Figure | None:
-    found = point.sample("confusion")
-    return forest.confusion(found["optimal"], found["predicted"]) if found else None
+    sample = point.sample("confusion")
+    return forest.confusion(sample["optimal"], sample["predicted"]) if sample else None
 
 
 def _importance(run: Run, point: RunPoint, c: Palette) -> Figure | None:
     start = "importance_"
     scores = point.estimates.get("forest", {})
-    found = {metric.removeprefix(start): each for metric, each in scores.items() if metric.startswith(start)}
-    return forest.feature_importance(found) if found else None
+    importances = {
+        metric.removeprefix(start): importance for metric, importance in scores.items() if metric.startswith(start)
+    }
+    return forest.feature_importance(importances) if importances else None
 
 
 def _over_oracle(point: RunPoint, name: str, metric: str) -> Estimate:
@@ -168,7 +170,7 @@ def _over_oracle(point: RunPoint, name: str, metric: str) -> Estimate:
 
 def _energy_weight(run: Run, point: RunPoint, c: Palette) -> Figure:
     names = [name for name in point.schedulers if "energy" in point.estimates[name]]
-    series = {name: [_over_oracle(each, name, "energy") for each in run.points] for name in names}
+    series = {name: [_over_oracle(point, name, "energy") for point in run.points] for name in names}
     return lines.energy_weight(_values(run), series, c)
 
 
@@ -181,8 +183,8 @@ def _pareto(metric: str, run: Run, point: RunPoint, c: Palette) -> Figure:
     moving.sort(key=lambda name: name != "static_forest")
     trails = {name: [place(p, name) for p in run.points] for name in moving}
     others = {name: place(point, name) for name in point.schedulers if name not in moving}
-    # Whoever cannot keep up is far off to the right and would squeeze the rest into a corner.
-    fixed = {name: found for name, found in others.items() if found[0].mean <= TOO_SLOW}
+    # An overloaded scheduler lies far to the right and would squeeze the rest into a corner.
+    fixed = {name: estimates for name, estimates in others.items() if estimates[0].mean <= TOO_SLOW}
     return pareto.pareto(trails, fixed, _values(run), metric, c)
 
 

@@ -31,7 +31,7 @@ class Claim:
 
     Attributes:
         words: What is claimed.
-        experiment: Whose run it is judged by.
+        experiment: The experiment whose run decides it.
         judge: Does so.
     """
 
@@ -75,8 +75,8 @@ def _beats(a: Sequence[str], b: Sequence[str], metric: str, *points: float) -> C
             for x in a
             for y in b
         ]
-        found = _verdicts([(where, dict(row)) for where, row in rows])
-        return Finding(found.state, f"{metric_words(metric)}, s: {found.figures}")
+        finding = _verdicts([(where, dict(row)) for where, row in rows])
+        return Finding(finding.state, f"{metric_words(metric)}, s: {finding.figures}")
 
     return judge
 
@@ -122,9 +122,9 @@ def _part(whole: str, without: str) -> Callable[[Evidence], Finding]:
     def judge(run: Evidence) -> Finding:
         worlds = [point[run.document["parameter"]] for point in run.document["points"]]
         rows = [(f"{world}: ", dict(run.comparison(whole, without, "avg_response", world))) for world in worlds]
-        found = _verdicts(rows)
+        finding = _verdicts(rows)
         # A part that pays in one world and harms in none is worth having.
-        return Finding(HOLDS if found.state == IN_PART else found.state, f"mean response, s: {found.figures}")
+        return Finding(HOLDS if finding.state == IN_PART else finding.state, f"mean response, s: {finding.figures}")
 
     return judge
 
@@ -149,7 +149,7 @@ def _times(over: str, under: str, metric: str, low: float, high: float) -> Calla
 
 
 def _overloaded(run: Evidence, name: str) -> str:
-    """An overloaded rival explains a large advantage; whoever reads the figure should know."""
+    """Names overloaded rivals, which explain a large advantage."""
     values = run.figure(name, "overloaded").values
     often = sum(value > 0 for value in values)
     return f" ({name} is overloaded in {often} of {len(values)} seeds)" if often else ""

@@ -150,17 +150,21 @@ def _comparisons(run: Run) -> list[Table]:
         where = "" if run.parameter is None else f", {run.parameter.replace('_', ' ')} {point.value}"
         for metric in run.document["compared"]:
             rows = []
-            for each in point.comparisons:
-                if each.metric == metric:
-                    between = "" if each.low is None or each.high is None else f" [{ends(each.low, each.high)}]"
+            for comparison in point.comparisons:
+                if comparison.metric == metric:
+                    between = (
+                        ""
+                        if comparison.low is None or comparison.high is None
+                        else f" [{ends(comparison.low, comparison.high)}]"
+                    )
                     rows.append(
                         [
-                            each.a,
-                            each.b,
-                            f"{'+' if each.difference > 0 else ''}{short(each.difference)}{between}",
-                            "–" if each.effect_size is None else f"{each.effect_size:+.2f}",
-                            _probability(each.p_holm),
-                            each.verdict,
+                            comparison.a,
+                            comparison.b,
+                            f"{'+' if comparison.difference > 0 else ''}{short(comparison.difference)}{between}",
+                            "–" if comparison.effect_size is None else f"{comparison.effect_size:+.2f}",
+                            _probability(comparison.p_holm),
+                            comparison.verdict,
                         ]
                     )
             head = ["scheduler", "compared with", "difference", "d", "p", "verdict"]
@@ -238,7 +242,7 @@ def _configuration(run: Run) -> Section:
 def _machine(run: Run) -> Section:
     machine = run.document["machine"]
     rows = [[key.replace("_", " "), _plain(value)] for key, value in machine.items() if key != "libraries"]
-    rows += [[name, str(found)] for name, found in machine["libraries"].items()]
+    rows += [[name, str(version)] for name, version in machine["libraries"].items()]
     if run.document["work_seconds"] is not None:
         rows.append(["seconds of all parts together", short(float(run.document["work_seconds"]))])
     return Section(

@@ -51,13 +51,13 @@ class Evidence:
         """The figures at one value of the parameter, or all there are where none is varied."""
         if value is None:
             return self.document
-        found = (p for p in self.document["points"] if p[self.document["parameter"]] == value)
-        return next(found)
+        points = (p for p in self.document["points"] if p[self.document["parameter"]] == value)
+        return next(points)
 
     def figure(self, scheduler: str, metric: str, point: float | str | None = None) -> Estimate:
         """One figure with its interval."""
-        found = self.point(point)["schedulers"][scheduler][metric]
-        return Estimate(found["mean"], found["low"], found["high"], tuple(found["values"]))
+        figures = self.point(point)["schedulers"][scheduler][metric]
+        return Estimate(figures["mean"], figures["low"], figures["high"], tuple(figures["values"]))
 
     def ratio(self, a: str, b: str, metric: str) -> Estimate:
         """One scheduler's figure over another's, seed by seed."""
@@ -67,8 +67,8 @@ class Evidence:
     def comparison(self, a: str, b: str, metric: str, point: float | str | None = None) -> Mapping[str, Any]:
         """The paired comparison of two schedulers."""
         rows = self.point(point)["comparisons"]
-        found: Mapping[str, Any] = next(r for r in rows if (r["a"], r["b"], r["metric"]) == (a, b, metric))
-        return found
+        comparison: Mapping[str, Any] = next(r for r in rows if (r["a"], r["b"], r["metric"]) == (a, b, metric))
+        return comparison
 
 
 def gather(places: Iterable[Path]) -> dict[str, Evidence]:
@@ -83,10 +83,10 @@ def gather(places: Iterable[Path]) -> dict[str, Evidence]:
     best: dict[str, Evidence] = {}
     for place in places:
         for path in _documents(place):
-            found = _read(path)
-            known = best.get(found.name)
-            if known is None or _worth(found) >= _worth(known):
-                best[found.name] = found
+            evidence = _read(path)
+            known = best.get(evidence.name)
+            if known is None or _worth(evidence) >= _worth(known):
+                best[evidence.name] = evidence
     return best
 
 
@@ -124,5 +124,5 @@ def _stamped(folder: Path, document: Mapping[str, Any]) -> str | None:
     files = [folder / part_name(seed, point) for seed in document["seeds"] for point in points]
     if not all(file.is_file() for file in (folder / STAMP, *files)):
         return None
-    found: str | None = json.loads((folder / STAMP).read_text(encoding="utf-8")).get("sources")
-    return found
+    sources: str | None = json.loads((folder / STAMP).read_text(encoding="utf-8")).get("sources")
+    return sources

@@ -54,16 +54,16 @@ def compiled(report: Report, form: Literal["pdf", "png"]) -> list[bytes]:
         template = files("hybrid_scheduler.reports") / "templates" / TEMPLATE
         (folder / TEMPLATE).write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
         (folder / "data.json").write_text(json.dumps(_plain(report, folder)), encoding="utf-8")
-        found: Any = typst.compile(str(folder / TEMPLATE), root=str(folder), format=form, ignore_system_fonts=True)
-    return found if isinstance(found, list) else [found]  # pictures come one per page
+        pages: Any = typst.compile(str(folder / TEMPLATE), root=str(folder), format=form, ignore_system_fonts=True)
+    return pages if isinstance(pages, list) else [pages]  # pictures come one per page
 
 
 def _plain(report: Report, folder: Path) -> dict[str, object]:
     """The report as the template wants it; the pictures are put beside it."""
     document = asdict(report)
-    for section, found in zip(document["sections"], report.sections, strict=True):
-        for table, each in zip(section["tables"], found.tables, strict=True):
-            table["widths"] = _widths(each)
+    for section, content in zip(document["sections"], report.sections, strict=True):
+        for table, rows in zip(section["tables"], content.tables, strict=True):
+            table["widths"] = _widths(rows)
             table["points"] = min(LARGEST, PAGE / sum(table["widths"]))
         for picture in section["pictures"]:
             picture["file"] = f"{picture['name']}.png"

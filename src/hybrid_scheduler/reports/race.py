@@ -10,25 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.experiments.base import Record
+from hybrid_scheduler.experiments.figures import figure_info, race_figures
 from hybrid_scheduler.experiments.files import DOCUMENT
 from hybrid_scheduler.experiments.parts import FOLDER, part_name, write_part, write_whole
-from hybrid_scheduler.experiments.racing import learning_curves, race_figures, race_samples
+from hybrid_scheduler.experiments.racing import learning_curves, race_samples
 from hybrid_scheduler.experiments.result import machine_facts
 from hybrid_scheduler.experiments.statistics import estimate, method, verdict_method
+from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.bounds import LowerBound
 from hybrid_scheduler.reports.run_folder import RACE, Run, open_run
 
 COMPARED = ("avg_response", "makespan", "energy", "cost")
-SHOWN = {
-    "avg_response": "response s",
-    "p99_response": "p99 s",
-    "makespan": "makespan s",
-    "energy": "energy J",
-    "cost": "cost $",
-    "gpu_share": "on GPUs",
-}
+SHOWN = ("avg_response", "p99_response", "makespan", "energy", "cost", "gpu_share")
 PLOTS = (
     "makespan_comparison",
     "latency_cdf",
@@ -54,7 +49,7 @@ class OneRace:
         seed: Of the race.
         tasks: The stream.
         outcomes: By scheduler.
-        cluster: The node in words, as `engine.compare.node_facts` says it.
+        cluster: The node in words, as `World.facts` says it.
         bound: What no schedule could beat, where it is known.
         settings: What else the report says of the configuration.
     """
@@ -71,11 +66,12 @@ class OneRace:
 
 def race_run(race: OneRace, folder: Path) -> Run:
     """Write a race's document and arrays into a folder, and open it as a run."""
-    figures = race_figures(race.outcomes, race.bound)
+    metrics = {name: summarise(each) for name, each in race.outcomes.items()}
+    figures = race_figures(race.outcomes, metrics, race.bound)
     record = Record(race.seed, figures, learning_curves(race.outcomes), race_samples(race.outcomes, race.tasks))
     estimates = {
-        name: {metric: estimate([value]).to_json() for metric, value in found.items()}
-        for name, found in figures.items()
+        name: {metric: estimate([value]).to_json() for metric, value in values.items()}
+        for name, values in figures.items()
     }
     document = {
         "experiment": RACE,
@@ -83,13 +79,13 @@ def race_run(race: OneRace, folder: Path) -> Run:
         "question": race.question,
         "seeds": [race.seed],
         "schedulers": {name: estimates[name] for name in race.outcomes},
-        **{name: found for name, found in estimates.items() if name not in race.outcomes},
+        **{name: estimate for name, estimate in estimates.items() if name not in race.outcomes},
         "comparisons": [],
         "significance": [],
         "intervals": method(1),
         "verdicts": verdict_method(),
         "compared": list(COMPARED),
-        "shown": SHOWN,
+        "shown": {name: figure_info(name).head for name in SHOWN},
         "plots": list(PLOTS),
         "configuration": {
             "tasks": len(race.tasks),

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hybrid_scheduler.experiments.base import TRAINING_SEEDS
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.reports.claims import EARLIER, FOREST, HEADLINES, NO_RUN, Claim, forest_finding
 from hybrid_scheduler.reports.evidence import Evidence
+from hybrid_scheduler.scenario import Scenario
 from hybrid_scheduler.training.offline import OfflineTrainer
-from hybrid_scheduler.workloads import WorkloadGenerator
 
 COMMAND = "python scripts/make_results.py"
 COLUMNS = ("claim", "state", "figures", "repeat it with")
@@ -30,8 +29,8 @@ def train_forests(tasks: int, seeds: Sequence[int]) -> Estimate:
     scores = []
     for seed in seeds:
         with TemporaryDirectory(prefix="hms-results-") as folder:
-            workload = WorkloadGenerator(seed + TRAINING_SEEDS).generate("mixed", tasks)
-            report = OfflineTrainer(seed=seed).run_full_pipeline(workload, Path(folder) / "forest.pkl")
+            workload = Scenario(seed=seed, isolated=True).training(tasks)
+            report = OfflineTrainer(seed=seed).run_full_pipeline(workload.batch(), Path(folder) / "forest.pkl")
         scores.append(float(report["training_results"]["test_r2"]))
     return estimate(scores)
 
@@ -44,10 +43,10 @@ def results_page(evidence: Mapping[str, Evidence], forest: Estimate, forest_task
         forest: Test R² of forests trained for this page.
         forest_tasks: How many tasks each was trained on.
     """
-    found = forest_finding(forest, forest_tasks)
+    finding = forest_finding(forest, forest_tasks)
     earlier = [_row(claim, evidence) for claim in EARLIER]
-    earlier.append((FOREST, f"**{found.state}**", found.figures, f"`{COMMAND}`"))
-    runs = [_run(each) for _, each in sorted(evidence.items())]
+    earlier.append((FOREST, f"**{finding.state}**", finding.figures, f"`{COMMAND}`"))
+    runs = [_run(run) for _, run in sorted(evidence.items())]
     return (
         "\n\n".join(
             [
@@ -71,8 +70,8 @@ def _row(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, ...]:
     run = evidence.get(claim.experiment)
     if run is None:
         return claim.words, f"**{NO_RUN}**", "–", f"`hms experiment {claim.experiment}`"
-    found = claim.judge(run)
-    return claim.words, f"**{found.state}**", found.figures, f"`{run.command}`"
+    finding = claim.judge(run)
+    return claim.words, f"**{finding.state}**", finding.figures, f"`{run.command}`"
 
 
 def _run(run: Evidence) -> tuple[str, ...]:

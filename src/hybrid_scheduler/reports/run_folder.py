@@ -62,8 +62,8 @@ class RunPoint:
     Attributes:
         value: The parameter's value; None where nothing is varied.
         estimates: Figures with intervals by scheduler and metric; `lower_bound` and others beside them.
-        schedulers: Who of them are schedulers, in the order of the document.
-        comparisons: Who is better than whom.
+        schedulers: Those of them that are schedulers, in the order of the document.
+        comparisons: Pairwise comparisons of schedulers.
         records: What each seed gave; empty when the parts are gone.
     """
 
@@ -150,17 +150,19 @@ class Run:
     def points(self) -> list[RunPoint]:
         """One per value of the parameter; one in all where nothing is varied."""
         documents = [self.document] if self.parameter is None else self.document["points"]
-        return [self._point(each) for each in documents]
+        return [self._point(point) for point in documents]
 
     def _point(self, document: Mapping[str, Any]) -> RunPoint:
         value = None if self.parameter is None else document[self.parameter]
-        beside = {name: found for name, found in document.items() if _are_figures(found)}
+        beside = {name: figures for name, figures in document.items() if _are_figures(figures)}
         estimates = {
-            name: {metric: Estimate(e["mean"], e["low"], e["high"], tuple(e["values"])) for metric, e in found.items()}
-            for name, found in {**document["schedulers"], **beside}.items()
+            name: {
+                metric: Estimate(e["mean"], e["low"], e["high"], tuple(e["values"])) for metric, e in figures.items()
+            }
+            for name, figures in {**document["schedulers"], **beside}.items()
         }
-        found = zip(document["comparisons"], document["significance"], strict=True)
-        comparisons = tuple(Comparison(**{**basis, **words}) for words, basis in found)
+        pairs = zip(document["comparisons"], document["significance"], strict=True)
+        comparisons = tuple(Comparison(**{**basis, **words}) for words, basis in pairs)
         records = [read_part(self.folder / FOLDER / part_name(seed, value)) for seed in self.seeds]
         whole = tuple(record for record in records if record is not None)
         return RunPoint(
@@ -172,10 +174,10 @@ class Run:
         )
 
 
-def _are_figures(found: object) -> bool:
-    """Whether an entry of the document is somebody's figures, like `lower_bound`."""
+def _are_figures(value: object) -> bool:
+    """Whether an entry of the document holds figures by metric, like `lower_bound`."""
     return (
-        isinstance(found, dict) and bool(found) and all(isinstance(e, dict) and "values" in e for e in found.values())
+        isinstance(value, dict) and bool(value) and all(isinstance(e, dict) and "values" in e for e in value.values())
     )
 
 
@@ -195,7 +197,7 @@ def open_run(name: str | Path) -> Run:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError(f"it has more than {MOST_BYTES} bytes")
         document = json.loads(path.read_text(encoding="utf-8"))
-        if not (isinstance(document, dict) and all(isinstance(each, dict) for each in document.get("points", []))):
+        if not (isinstance(document, dict) and all(isinstance(point, dict) for point in document.get("points", []))):
             raise TypeError("it is no mapping of keys to values")
     except (ValueError, TypeError, OSError, RecursionError) as error:
         raise InvalidInputError(f"{path} is damaged ({error}); run the experiment again") from error

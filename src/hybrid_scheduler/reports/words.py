@@ -4,57 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from hybrid_scheduler.experiments.figures import figure_info
 from hybrid_scheduler.experiments.statistics import NOT_SHOWN, Estimate
-from hybrid_scheduler.metrics.registry import metric_classes
 from hybrid_scheduler.reports.plots.style import short
 from hybrid_scheduler.reports.run_folder import Run, RunPoint
 
-METRICS = {
-    "avg_response": "mean response time",
-    "p50_response": "median response time",
-    "p95_response": "95th percentile of response",
-    "p99_response": "99th percentile of response",
-    "avg_time": "mean execution time",
-    "avg_wait": "mean wait",
-    "total_time": "total execution time",
-    "makespan": "makespan",
-    "energy": "energy",
-    "cost": "cost",
-    "throughput": "throughput",
-    "speedup": "speedup over round robin",
-    "times_oracle": "mean response over the oracle's",
-    "times_optimal": "total time over the optimum",
-    "gpu_share": "share of the work on GPUs",
-    "overloaded": "share of the seeds in which it was overloaded",
-}
-"""Metrics as people say them."""
-
 
 def metric_words(metric: str) -> str:
-    """A metric as people say it."""
-    return METRICS.get(metric, metric.replace("_", " "))
+    """A metric as people say it; one that is yes or no is a share of the seeds."""
+    info = figure_info(metric)
+    return f"share of the seeds in which it was {info.title}" if info.unit == "yes/no" else info.title
 
 
 def unit_of(metric: str) -> str:
     """The unit of a metric; empty for a plain number."""
-    found = metric_classes().get(metric)
-    unit = "" if found is None else found.unit
-    return "" if unit in ("yes/no", "1", "tasks") else unit
+    return figure_info(metric).symbol
 
 
 def bigger_is_better(metric: str) -> bool:
     """Which way is better."""
-    found = metric_classes().get(metric)
-    return metric == "speedup" or (found is not None and bool(found.bigger_is_better))
+    return bool(figure_info(metric).bigger_is_better)
 
 
-def with_interval(each: Estimate | None) -> str:
+def with_interval(estimate: Estimate | None) -> str:
     """A figure and its interval."""
-    if each is None:
+    if estimate is None:
         return "–"
-    if each.low is None or each.high is None:
-        return short(each.mean)
-    return f"{short(each.mean)} [{ends(each.low, each.high)}]"
+    if estimate.low is None or estimate.high is None:
+        return short(estimate.mean)
+    return f"{short(estimate.mean)} [{ends(estimate.low, estimate.high)}]"
 
 
 def ends(low: float, high: float) -> str:
@@ -84,10 +62,10 @@ def _lowest(point: RunPoint, metric: str) -> str:
 
 def _verdicts(point: RunPoint, metric: str) -> Iterator[str]:
     """One sentence for each scheduler the comparisons are about."""
-    compared = [each for each in point.comparisons if each.metric == metric]
-    for name in dict.fromkeys(each.a for each in compared):
+    compared = [comparison for comparison in point.comparisons if comparison.metric == metric]
+    for name in dict.fromkeys(comparison.a for comparison in compared):
         rivals = {
-            verdict: [each.b for each in compared if each.a == name and each.verdict == verdict]
+            verdict: [comparison.b for comparison in compared if comparison.a == name and comparison.verdict == verdict]
             for verdict in ("better", "worse", NOT_SHOWN)
         }
         parts = [f"{verdict} than {listed(rivals[verdict])}" for verdict in ("better", "worse") if rivals[verdict]]
@@ -98,7 +76,7 @@ def _verdicts(point: RunPoint, metric: str) -> Iterator[str]:
 
 
 def _lowest_along(run: Run) -> Iterator[str]:
-    """Who has the lowest figure at which points."""
+    """Which scheduler has the lowest figure at which points."""
     for metric in run.document["compared"]:
         at: dict[str, list[str]] = {}
         for point in run.points:
@@ -113,13 +91,15 @@ def _lowest_along(run: Run) -> Iterator[str]:
 def _verdicts_along(run: Run) -> Iterator[str]:
     """One sentence for each pair by the first metric: at which points the verdict is which."""
     for metric in run.document["compared"][:1]:
-        pairs = dict.fromkeys((each.a, each.b) for each in run.points[0].comparisons if each.metric == metric)
+        pairs = dict.fromkeys(
+            (comparison.a, comparison.b) for comparison in run.points[0].comparisons if comparison.metric == metric
+        )
         for a, b in pairs:
             at: dict[str, list[str]] = {}
             for point in run.points:
-                for each in point.comparisons:
-                    if (each.a, each.b, each.metric) == (a, b, metric):
-                        at.setdefault(each.verdict, []).append(str(point.value))
+                for comparison in point.comparisons:
+                    if (comparison.a, comparison.b, comparison.metric) == (a, b, metric):
+                        at.setdefault(comparison.verdict, []).append(str(point.value))
             parts = [
                 f"{verdict}{'' if len(at) == 1 else f' {_at(run, at[verdict])}'}"
                 for verdict in ("better", "worse", NOT_SHOWN)
@@ -139,9 +119,13 @@ def _name(run: Run) -> str:
 
 
 def _overloaded(run: Run) -> Iterator[str]:
-    """Who could not keep up, in one race; over several seeds it is a figure."""
+    """Which schedulers were overloaded, in one race; over several seeds it is a figure."""
     if run.is_race:
-        late = [name for name, each in run.points[0].figures("overloaded").items() if each.mean > 0]
+        figures = run.points[0].figures("overloaded")
+        if not figures:
+            yield "Whether anybody was overloaded is not known: the store does not say when the tasks were ready."
+            return
+        late = [name for name, each in figures.items() if each.mean > 0]
         yield f"Overloaded, with queues that grew until the end: {listed(late) if late else 'nobody'}."
 
 
@@ -171,11 +155,11 @@ def _findings(run: Run) -> Iterator[str]:
             yield f"Overloaded from a load of {load:g} on, in at least half of the seeds: {listed(names)}."
         if whole := [name for name, at in breaks.items() if at is None]:
             yield f"Overloaded at no load that was tried: {listed(whole)}."
-    for name, found in run.document.get("energy_steps", {}).items():
+    for name, steps in run.document.get("energy_steps", {}).items():
         first, last = (run.points[k].estimates[name]["energy"] for k in (0, -1))
         way = (
             "no step of the weight is shown to raise its energy"
-            if found["falls"]
+            if steps["falls"]
             else "at least one step of the weight is shown to raise its energy"
         )
         yield (

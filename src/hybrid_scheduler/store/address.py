@@ -27,7 +27,7 @@ class Address(NamedTuple):
     Attributes:
         url: For the engine; holds the password.
         file: SQLite's file; None for PostgreSQL.
-        shown: For people, without the password.
+        shown: For messages, without the password.
     """
 
     url: URL
@@ -49,7 +49,7 @@ def read_address(text: str) -> Address:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:
-        # The text is not repeated: nobody can tell where its password ends.
+        # The text is not repeated: it cannot be told where its password ends.
         raise InvalidInputError(f"the address of the store is not a URL; it must be {FORMS}") from error
     shown = url.render_as_string(hide_password=True)
     if url.drivername not in DRIVERS:

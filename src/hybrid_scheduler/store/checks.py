@@ -9,6 +9,7 @@ from typing import Any
 
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.store.documents import to_json
+from hybrid_scheduler.store.packing import MOST
 from hybrid_scheduler.store.rows import Batch, ResultRow, SubmittedTask, TaskRow, TrainingRow
 
 LARGEST = 2**63 - 1
@@ -87,6 +88,10 @@ def check_batch(batch: Batch) -> None:
     for task in batch.tasks:
         _check_task(task)
         _check_numbers(task, (task.arrival_time,), ("arrival_time",))
+        if task.duration_estimate is not None:
+            check_number(f"task {task.task_id}: duration_estimate", task.duration_estimate)
+    for kind in {task.kind for task in batch.tasks if task.kind is not None}:
+        check_text("kind", kind)
     ids = {task.task_id for task in batch.tasks}
     _check_once(ids, [task.task_id for task in batch.tasks], "task")
     for name in {result.scheduler_name for result in batch.results}:
@@ -126,6 +131,14 @@ def _check_result(result: ResultRow) -> None:
         check_whole(f"task {result.task_id}: gpu_id", result.gpu_id, 0, 2**31 - 1)
     if type(result.failed) is not bool:
         raise InvalidInputError(f"task {result.task_id}: failed is {result.failed!r}, but it must be true or false")
+    if result.ready_time is not None:
+        check_number(f"task {result.task_id}: ready_time", result.ready_time)
+    queue = result.queue_seconds
+    if queue is not None and not (len(queue) <= MOST and all(seconds >= 0.0 for seconds in queue)):
+        raise InvalidInputError(
+            f"task {result.task_id}: queue_seconds is {_shown(queue)}, but it must be seconds of 0 or more, "
+            f"one for each of at most {MOST} devices"
+        )
 
 
 def _check_label(label: TrainingRow) -> None:

@@ -1,4 +1,4 @@
-"""Forgetting the history: on SQLite in short transactions, so that nobody waits long and the log stays small."""
+"""Clearing the history: on SQLite in short transactions, so that no other call waits long and the log stays small."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ async def _clear_at_once(database: Database, told: Progress) -> Cleared:
     async with database.driver() as driver:
         await driver.executescript("PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = OFF")
         try:
-            counted = [(await driver.execute_fetchall(f"SELECT count(*) FROM {each}"))[0][0] for each in COUNTED]
+            counted = [(await driver.execute_fetchall(f"SELECT count(*) FROM {table}"))[0][0] for table in COUNTED]
             told(NOTHING, counted[0])
             await driver.executescript(EVERYTHING)
             ((left,),) = await driver.execute_fetchall("SELECT count(*) FROM runs")

@@ -1,4 +1,4 @@
-"""From rows back to the model's columns: what `store.outcomes` made into rows, for whoever computes with it."""
+"""From rows back to the model's columns: the reverse of `store.outcomes`, for computing with stored results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from hybrid_scheduler.model.task import FloatArray, TaskBatch
 from hybrid_scheduler.store.rows import ComparedTask, ResultRow
 
 if TYPE_CHECKING:  # a service that starts must not wait for the simulator's libraries
-    from hybrid_scheduler.physics.device import ClusterSpec
-    from hybrid_scheduler.physics.settings import Physics
+    from hybrid_scheduler.physics.world import World
+
+UNKNOWN_KIND = "unknown"
 
 
 def raced(
-    found: Sequence[ComparedTask], schedulers: Sequence[str], cluster: ClusterSpec, physics: Physics
+    found: Sequence[ComparedTask], schedulers: Sequence[str], world: World
 ) -> tuple[TaskBatch, dict[str, OutcomeBatch]]:
-    """Stored rows as the columns a race gives. Parents that are not among them count as finished."""
+    """Stored rows as the columns a race gives. Parents that are not among them count as finished.
+
+    What older versions did not store is unknown: estimates and ready times are NaN then, kinds `UNKNOWN_KIND`.
+    """
     known = {each.task.task_id for each in found}
     tasks = TaskBatch.from_columns(
         *(
@@ -28,16 +32,20 @@ def raced(
         ),
         task_id=np.array([each.task.task_id for each in found]),
         arrival_time=np.array([each.task.arrival_time for each in found]),
+        duration_estimate=np.array([each.task.duration_estimate or 1.0 for each in found]),
         dependencies=[[parent for parent in each.task.dependencies if parent in known] for each in found],
+        kind=[each.task.kind or UNKNOWN_KIND for each in found],
     )
+    unknown = [each.task.task_id for each in found if each.task.duration_estimate is None]
+    tasks.duration_estimate[np.isin(tasks.task_id, unknown)] = np.nan
     rows = {(each.task.task_id, row.scheduler_name): row for each in found for row in each.results}
     ids = tasks.task_id.tolist()
-    return tasks, {name: _outcomes(tasks, [rows[task, name] for task in ids], cluster, physics) for name in schedulers}
+    return tasks, {name: _outcomes(tasks, [rows[task, name] for task in ids], world) for name in schedulers}
 
 
-def _outcomes(tasks: TaskBatch, rows: Sequence[ResultRow], cluster: ClusterSpec, physics: Physics) -> OutcomeBatch:
+def _outcomes(tasks: TaskBatch, rows: Sequence[ResultRow], world: World) -> OutcomeBatch:
+    cluster = world.cluster
     place = {name: i for i, name in enumerate(cluster.names)}
-    finish = np.array([row.finish_time for row in rows])
     parts = [(task, part) for task, row in enumerate(rows) for part in row.parts]
 
     def column(values: Sequence[Any], kind: type = float) -> Any:
@@ -46,8 +54,8 @@ def _outcomes(tasks: TaskBatch, rows: Sequence[ResultRow], cluster: ClusterSpec,
     return OutcomeBatch(
         tasks.task_id,
         tasks.arrival_time,
-        _ready(tasks, finish),
-        finish,
+        column([np.nan if row.ready_time is None else row.ready_time for row in rows]),
+        column([row.finish_time for row in rows]),
         column([row.actual_time for row in rows]),
         column([row.energy_consumption for row in rows]),
         column([row.execution_cost for row in rows]),
@@ -62,13 +70,14 @@ def _outcomes(tasks: TaskBatch, rows: Sequence[ResultRow], cluster: ClusterSpec,
         cluster.names,
         cluster.gpu_id,
         cluster.column("idle_watts"),
-        physics.idle_price(cluster),
+        world.physics.idle_price(cluster),
+        _queues(rows, len(cluster.names)),
     )
 
 
-def _ready(tasks: TaskBatch, finish: FloatArray) -> FloatArray:
-    """When every task could start: at its arrival, or when its last parent had finished."""
-    ready = tasks.arrival_time.copy()
-    child = np.repeat(np.arange(len(tasks)), np.diff(tasks.parent_start))
-    np.maximum.at(ready, child, finish[tasks.parents])
-    return ready
+def _queues(rows: Sequence[ResultRow], devices: int) -> FloatArray | None:
+    """The queues at every decision; None when nobody knows any of them."""
+    if all(row.queue_seconds is None for row in rows):
+        return None
+    unknown = (np.nan,) * devices
+    return np.array([unknown if row.queue_seconds is None else row.queue_seconds for row in rows])

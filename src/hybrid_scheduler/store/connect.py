@@ -50,7 +50,7 @@ class Database:
 
     Attributes:
         address: Where it is.
-        reserve: Room kept for a full disk; None for PostgreSQL, whose disk is its own affair.
+        reserve: Room kept for a full disk; None for PostgreSQL, which manages its own disk.
     """
 
     def __init__(self, address: Address) -> None:
@@ -146,10 +146,10 @@ def _identity(file: Path | None) -> tuple[int, int] | None:
     if file is None:
         return None
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _postgresql(address: Address) -> AsyncEngine:
@@ -160,7 +160,7 @@ def _postgresql(address: Address) -> AsyncEngine:
     }
     return create_async_engine(
         address.url,
-        pool_pre_ping=True,  # a connection that died in the pool is replaced before anybody notices
+        pool_pre_ping=True,  # a connection that died in the pool is replaced before it is used
         pool_timeout=LOCK_SECONDS,
         connect_args={"timeout": CONNECT_SECONDS, "command_timeout": COMMAND_SECONDS, "server_settings": settings},
         json_serializer=to_json,
@@ -196,5 +196,5 @@ def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry) -
 
 def _begin_sqlite(connection: Connection) -> None:
     options: Any = connection.get_execution_options()
-    # A transaction that begins by reading and then writes fails when somebody else wrote in between.
+    # A transaction that reads first and then writes fails when another has written in between.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(WRITES) else "BEGIN")

@@ -18,9 +18,9 @@ PAGES_AT_ONCE = 256
 FEWEST_FREE, MOST_FREE = 128, 2048
 """Free pages left in the file, a sixteenth of it: the next batches need them."""
 SHORT_WAIT = 100
-"""Milliseconds that folding the log in waits for readers; whoever wants to write waits for it meanwhile."""
+"""Milliseconds that a checkpoint waits for readers; writers wait for it meanwhile."""
 LARGEST_LOG = 16 << 20
-"""More of a log than this, which somebody who reads for long keeps from being folded in, prunes nobody."""
+"""No pruning while the write-ahead log is larger than this, because a long reader keeps it from being checkpointed."""
 
 T = TypeVar("T")
 
@@ -50,8 +50,8 @@ async def size_on_disk(database: Database) -> int:
     if database.address.file is not None:
         return sum(map(_size, _files(database.address.file)))
     async with database.reading() as connection:
-        found = await connection.execute(text("SELECT pg_database_size(current_database())"))
-        return int(found.scalar_one())
+        size = await connection.execute(text("SELECT pg_database_size(current_database())"))
+        return int(size.scalar_one())
 
 
 async def size_in_use(database: Database) -> float:
@@ -84,7 +84,7 @@ async def give_back(database: Database, *, everything: bool = False) -> int:
 
 
 async def checkpoint(database: Database) -> None:
-    """Fold SQLite's log into its file and empty it; left for another time while somebody reads."""
+    """Fold SQLite's log into its file and empty it; left for another time while there are readers."""
     async with database.driver() as driver:
         await driver.execute_fetchall(f"PRAGMA busy_timeout = {SHORT_WAIT}")
         try:
@@ -97,7 +97,7 @@ async def make_shrinkable(database: Database) -> bool:
     """Rewrite an SQLite file that was made before files could shrink; False: there is nothing to do.
 
     Raises:
-        StoreError: There is no room for the copy, or somebody is using the file.
+        StoreError: There is no room for the copy, or another process is using the file.
     """
     if database.address.file is None or await database.pragmas("auto_vacuum") == [INCREMENTAL]:
         return False

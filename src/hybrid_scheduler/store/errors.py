@@ -12,7 +12,7 @@ SUMMARIES = {
     FULL: "the disk of the store is full",
     UNREACHABLE: "the store does not answer",
 }
-"""By kind; without addresses, so that anybody may read them."""
+"""By kind; without addresses, so that they may be shown to any caller."""
 
 
 class StoreError(HybridSchedulerError):
@@ -21,7 +21,7 @@ class StoreError(HybridSchedulerError):
     Attributes:
         kind: What is wrong, for programs: `damaged`, `missing_table`, `locked`, `full` or `unreachable`; empty where
             it is none of these.
-        summary: The same for people who may not know where the store is.
+        summary: The same without the address, for callers of the API.
     """
 
     def __init__(self, message: str, kind: str = "", summary: str = "") -> None:

@@ -15,7 +15,8 @@ from sqlalchemy import JSON, Boolean, Integer, Table, Text, cast, select, tuple_
 
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.store.connect import Database
-from hybrid_scheduler.store.tables import EXPORTED, EpochTime, UtcTime
+from hybrid_scheduler.store.documents import to_json
+from hybrid_scheduler.store.tables import EXPORTED, EpochTime, PackedSeconds, UtcTime
 
 CHUNK = 20_000
 
@@ -30,7 +31,7 @@ class Sink(Protocol):
 async def export_table(database: Database, name: str, path: Path) -> int:
     """Write a table; the file appears when it is complete. Gives the number of rows.
 
-    Every chunk is a transaction of its own, so that a long export holds nobody up.
+    Every chunk is a transaction of its own, so that a long export delays no other call.
 
     Raises:
         InvalidInputError: There is no such table, or the file's ending is not known, or it cannot be written.
@@ -82,7 +83,9 @@ def _csv_file(path: Path, table: Table) -> Iterator[Sink]:
 
 
 def _csv_cell(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return to_json(value) if isinstance(value, tuple) else value
 
 
 @contextmanager
@@ -92,6 +95,7 @@ def _parquet_file(path: Path, table: Table) -> Iterator[Sink]:
 
     kinds = (
         (UtcTime | EpochTime, pyarrow.timestamp("us", tz="UTC")),
+        (PackedSeconds, pyarrow.list_(pyarrow.float64())),
         (JSON, pyarrow.string()),
         (Text, pyarrow.string()),
         (Boolean, pyarrow.bool_()),

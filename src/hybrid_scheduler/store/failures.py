@@ -69,8 +69,8 @@ def _named(shown: str, error: BaseException, disconnected: bool = False) -> Stor
     reason = " ".join(str(cause).split()) or type(cause).__name__
     kind = UNREACHABLE if disconnected else _kind(error, cause, reason)
     if kind == MISSING_TABLE:
-        found = re.search(r"no such table: (?:main\.)?(\w+)|relation \"(\w+)\"", reason)
-        lacks = f"has no table {next(filter(None, found.groups()))!r}" if found else "lacks a table"
+        match = re.search(r"no such table: (?:main\.)?(\w+)|relation \"(\w+)\"", reason)
+        lacks = f"has no table {next(filter(None, match.groups()))!r}" if match else "lacks a table"
         return StoreUnavailableError(f"the store {shown} {lacks}; {ELSEWHERE}", kind, f"the store {lacks}")
     if kind:
         return StoreUnavailableError(MESSAGES[kind].format(shown=shown, reason=reason), kind)

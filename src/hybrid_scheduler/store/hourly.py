@@ -31,15 +31,15 @@ def summed(results: Sequence[ResultRow], moment: datetime) -> list[HourRow]:
         by_name[row.scheduler_name].append(row)
         if not row.failed and row.response_time < best.get(row.task_id, math.inf):
             best[row.task_id] = row.response_time
-    found = []
+    hours = []
     for name, rows in by_name.items():
         good = [row for row in rows if not row.failed]
         # Column by column: a batch of the live engine has thousands of rows.
         column = dict(zip(ResultRow._fields, zip(*good, strict=True), strict=True)) if good else {}
         wins = sum(map(le, column.get("response_time", ()), map(best.__getitem__, column.get("task_id", ()))))
         sums = (math.fsum(column.get(figure, ())) for figure in SUMMED)
-        found.append(HourRow(hour, name, len(rows), len(rows) - len(good), wins, *sums))
-    return found
+        hours.append(HourRow(hour, name, len(rows), len(rows) - len(good), wins, *sums))
+    return hours
 
 
 async def add(connection: AsyncConnection, rows: Sequence[HourRow]) -> None:

@@ -1,4 +1,4 @@
-"""The lease of the live engine: one process at a time holds it, and whoever dies loses it when it expires.
+"""The lease of the live engine: one process at a time holds it, and a process that dies loses it when it expires.
 
 Each function is one statement, so two processes that ask at once cannot both get it.
 """
@@ -34,7 +34,7 @@ async def acquire(connection: AsyncConnection, owner: str, seconds: float, now: 
 
 
 async def renew(connection: AsyncConnection, owner: str, seconds: float, now: datetime | None) -> bool:
-    """Extend the lease when it is still ours, expired or not: nobody has taken it."""
+    """Extend the lease when it is still ours, expired or not."""
     return await _extend(connection, lease.c.owner == owner, owner, _now(connection, now), seconds)
 
 

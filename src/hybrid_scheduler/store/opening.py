@@ -52,13 +52,13 @@ async def upgrade_store(url: str) -> tuple[str, str]:
     An SQLite file that cannot shrink yet is rewritten, which needs room for a copy.
     """
     async with _connected(url, create=False) as database:
-        found = await found_revision(database)
-        if found is None:
+        revision = await found_revision(database)
+        if revision is None:
             await check_schema(database)
         await migrate(database)
         await make_shrinkable(database)
         await database.close()
-    return str(found), needed_revision()
+    return str(revision), needed_revision()
 
 
 @asynccontextmanager

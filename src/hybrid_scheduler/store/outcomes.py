@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from hybrid_scheduler.model.label import Label
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 from hybrid_scheduler.model.task import Task
@@ -21,6 +23,8 @@ def task_row(task: Task, run_id: int, task_id: int, dependencies: Sequence[int] 
         float(task.memory_required),
         float(task.arrival_time),
         tuple(dependencies),
+        float(task.duration_estimate),
+        task.kind,
     )
 
 
@@ -42,6 +46,8 @@ def result_row(outcome: Outcome, scheduler_name: str, task_id: int) -> ResultRow
             PartRow(p.device, p.share, p.start, p.end, p.expected if math.isfinite(p.expected) else None, p.lost)
             for p in outcome.parts
         ),
+        ready_time=outcome.ready_time,
+        queue_seconds=outcome.queue_seconds,
     )
 
 
@@ -90,6 +96,8 @@ def result_rows(outcomes: OutcomeBatch, scheduler_name: str, task_ids: Sequence[
         outcomes.energy.tolist(),
         outcomes.cost.tolist(),
         outcomes.failed.tolist(),
+        outcomes.ready_time.tolist(),
+        _queues(outcomes),
         strict=True,
     )
     return [
@@ -106,6 +114,18 @@ def result_rows(outcomes: OutcomeBatch, scheduler_name: str, task_ids: Sequence[
             cost,
             failed,
             tuple(parts[i]),
+            None,
+            ready,
+            queue,
         )
-        for i, (time, wait, whole, finish, energy, cost, failed) in enumerate(figures)
+        for i, (time, wait, whole, finish, energy, cost, failed, ready, queue) in enumerate(figures)
     ]
+
+
+def _queues(outcomes: OutcomeBatch) -> list[tuple[float, ...] | None]:
+    """The queues at every decision, None where they are not known."""
+    queues = outcomes.queue_seconds
+    if queues is None:
+        return [None] * len(outcomes)
+    unknown = set(np.flatnonzero(np.isnan(queues).any(axis=1)).tolist())
+    return [None if i in unknown else tuple(row) for i, row in enumerate(queues.tolist())]

@@ -33,6 +33,7 @@ from hybrid_scheduler.store.tables import (
 )
 
 TASK_COLUMNS = len(TaskRow._fields)
+PARTS = ResultRow._fields.index("parts")
 
 
 async def compared_tasks(
@@ -66,7 +67,7 @@ async def compared_tasks(
 async def _raced_in(connection: AsyncConnection, scheduler: str) -> tuple[list[int], bool, int]:
     """The runs with tasks that a scheduler races in, whether there are others, and the highest id of their tasks.
 
-    With these, looking for a scheduler that raced long ago, or never, does not go through everybody else's results.
+    With these, looking for a scheduler that raced long ago, or never, does not go through the results of all others.
     """
     columns = (runs.c.id, runs.c.schedulers, runs.c.first_task_id, runs.c.last_task_id)
     every = (await connection.execute(select(*columns).where(runs.c.tasks > 0))).all()
@@ -91,8 +92,8 @@ async def run_list(connection: AsyncConnection, limit: int, before: int | None, 
 
 async def one_run(connection: AsyncConnection, run_id: int) -> RunRow | None:
     """One run, if it is there."""
-    found = (await connection.execute(select(runs).where(runs.c.id == run_id))).one_or_none()
-    return None if found is None else run_row(found)
+    row = (await connection.execute(select(runs).where(runs.c.id == run_id))).one_or_none()
+    return None if row is None else run_row(row)
 
 
 async def versions(
@@ -159,6 +160,6 @@ def _compared(rows: list[Row[Any]]) -> ComparedTask:
 def _result(values: tuple[Any, ...]) -> ResultRow:
     parts = (
         PartRow(part["device"], part["share"], part["start"], part["end"], part["expected"], part.get("lost", False))
-        for part in values[-2]
+        for part in values[PARTS]
     )
-    return ResultRow._make((*values[:-2], tuple(parts), values[-1]))
+    return ResultRow._make((*values[:PARTS], tuple(parts), *values[PARTS + 1 :]))

@@ -43,8 +43,8 @@ async def oldest_tasks(connection: AsyncConnection, most: int, upto: int | None 
 async def stored_before(connection: AsyncConnection, ids: Sequence[int], moment: datetime) -> list[int]:
     """Which of these tasks were stored before a moment; where that is not known, the end of their run counts."""
     columns = (tasks.c.task_id, tasks.c.stored, runs.c.ended)
-    found = await connection.execute(select(*columns).join_from(tasks, runs).where(tasks.c.task_id.in_(ids)))
-    dated = ((row.task_id, row.stored or row.ended) for row in found)
+    rows = await connection.execute(select(*columns).join_from(tasks, runs).where(tasks.c.task_id.in_(ids)))
+    dated = ((row.task_id, row.stored or row.ended) for row in rows)
     return [task_id for task_id, stored in dated if stored is not None and stored < moment]
 
 

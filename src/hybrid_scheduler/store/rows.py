@@ -16,7 +16,7 @@ class RunRow(NamedTuple):
         name: E.g. the experiment's; may be empty.
         seed: Seed of the run.
         configuration: What was run, as a JSON document.
-        schedulers: Who races.
+        schedulers: Names of the schedulers in it.
         summary: Figures per scheduler; None until they are known.
         first_task_id: Stored id of the run's task 0.
         reserved: Ids from `first_task_id` on that belong to this run.
@@ -44,7 +44,10 @@ class RunRow(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    """One task; `task_id` and `dependencies` are stored ids, unique over all runs."""
+    """One task; `task_id` and `dependencies` are stored ids, unique over all runs.
+
+    `duration_estimate` (seconds on a CPU of speed 1) and `kind` are None where an older version wrote the row.
+    """
 
     task_id: int
     run_id: int
@@ -53,6 +56,8 @@ class TaskRow(NamedTuple):
     memory_required: float
     arrival_time: float
     dependencies: tuple[int, ...] = ()
+    duration_estimate: float | None = None
+    kind: str | None = None
 
 
 class PartRow(NamedTuple):
@@ -69,7 +74,9 @@ class PartRow(NamedTuple):
 class ResultRow(NamedTuple):
     """One task under one scheduler: seconds, joules, dollars; `gpu_id` is None when no GPU took part.
 
-    `reason` says why it failed, where that is known; a long one is cut.
+    `reason` says why it failed, where that is known; a long one is cut. `ready_time` is when it could be
+    decided, `queue_seconds` the queue of every device at the decision (as in `model.outcome.Outcome`), in the order of
+    the run's devices. Both are None where they are not known, as in rows of older versions.
     """
 
     task_id: int
@@ -85,6 +92,8 @@ class ResultRow(NamedTuple):
     failed: bool
     parts: tuple[PartRow, ...]
     reason: str | None = None
+    ready_time: float | None = None
+    queue_seconds: tuple[float, ...] | None = None
 
 
 class TrainingRow(NamedTuple):
@@ -132,10 +141,10 @@ class HourRow(NamedTuple):
 
     Attributes:
         hour: Its beginning, in UTC.
-        scheduler_name: Whose.
+        scheduler_name: The scheduler.
         tasks: How many.
         failed: How many of them failed; these are in no sum.
-        wins: How many it finished at least as soon as everybody else.
+        wins: How many it finished at least as soon as every other scheduler.
         sum_response: Seconds, as all times.
         sum_wait: Of this, waiting.
         sum_time: Of this, execution.

@@ -21,8 +21,8 @@ DROPPED_AT_ONCE = 2
 
 def run_row(row: Row[Any]) -> RunRow:
     """A row of the table as one of ours."""
-    found = RunRow._make(row)
-    return found._replace(schedulers=tuple(found.schedulers))
+    run = RunRow._make(row)
+    return run._replace(schedulers=tuple(run.schedulers))
 
 
 async def begin(connection: AsyncConnection, facts: Mapping[str, Any], reserve: int) -> RunRow:
@@ -57,35 +57,35 @@ async def _drop_oldest(connection: AsyncConnection) -> None:
 
 async def end(connection: AsyncConnection, run_id: int, status: str, summary: Mapping[str, Any] | None) -> None:
     """End a run that is running; one that has ended already stays as it is."""
-    found = (await connection.execute(select(*runs.c).where(runs.c.id == run_id))).one_or_none()
-    if found is None:
+    row = (await connection.execute(select(*runs.c).where(runs.c.id == run_id))).one_or_none()
+    if row is None:
         raise InvalidInputError(f"there is no run {run_id}; begin one first")
-    if found.status == "running":
-        await _close(connection, run_row(found), status, {"summary": summary})
+    if row.status == "running":
+        await _close(connection, run_row(row), status, {"summary": summary})
 
 
 async def interrupt_live(connection: AsyncConnection) -> list[int]:
-    """End the live runs that nobody ended, the latest first, so that each can give its unused ids back.
+    """End the live runs whose process died, the latest first, so that each can give its unused ids back.
 
     Whatever was submitted and is still waiting has seen one crash more; after a run that finished it starts from none.
     """
     stale = select(*runs.c).where(runs.c.kind == "live", runs.c.status == "running").order_by(runs.c.id.desc())
-    found = [run_row(row) for row in await connection.execute(stale)]
-    for run in found:
+    interrupted = [run_row(row) for row in await connection.execute(stale)]
+    for run in interrupted:
         await _close(connection, run, "interrupted", {})
     last = select(runs.c.status).where(runs.c.kind == "live").order_by(runs.c.id.desc()).limit(1)
-    if found:
+    if interrupted:
         await connection.execute(update(submitted_tasks).values(crashes=submitted_tasks.c.crashes + 1))
     elif (await connection.execute(last)).scalar_one_or_none() == "finished":
         await connection.execute(update(submitted_tasks).values(crashes=0))
-    return [run.id for run in found]
+    return [run.id for run in interrupted]
 
 
 async def _close(connection: AsyncConnection, run: RunRow, status: str, more: Mapping[str, Any]) -> None:
     first, used_up_to = run.first_task_id, run.first_task_id + run.reserved
     following = (await connection.execute(select(id_counter.c.next_task_id))).scalar_one()
     reserved = run.reserved
-    if following == used_up_to:  # nobody reserved after it
+    if following == used_up_to:  # no run reserved ids after it
         following = first if run.last_task_id is None else run.last_task_id + 1
         reserved = following - first
         await connection.execute(update(id_counter).values(next_task_id=following))
@@ -94,7 +94,7 @@ async def _close(connection: AsyncConnection, run: RunRow, status: str, more: Ma
 
 
 async def note_tasks(connection: AsyncConnection, run_id: int, highest: int, stored: int) -> tuple[str, list[str]]:
-    """Remember that a run uses ids up to `highest` and has stored so many more tasks; gives its kind and who races."""
+    """Note that a run uses ids up to `highest` and has stored so many more tasks; returns its kind and schedulers."""
     # A task that an earlier run had accepted keeps its id, which is below this run's range.
     own = case((highest < runs.c.first_task_id, runs.c.last_task_id), else_=highest)
     last = case((runs.c.last_task_id >= highest, runs.c.last_task_id), else_=own)
@@ -103,10 +103,10 @@ async def note_tasks(connection: AsyncConnection, run_id: int, highest: int, sto
     noted = (await connection.execute(change.returning(runs.c.kind, runs.c.schedulers))).one_or_none()
     if noted is not None:
         return noted.kind, noted.schedulers
-    found = (await connection.execute(select(*runs.c).where(runs.c.id == run_id))).one_or_none()
-    if found is None:
+    row = (await connection.execute(select(*runs.c).where(runs.c.id == run_id))).one_or_none()
+    if row is None:
         raise InvalidInputError(f"task {highest} belongs to run {run_id}, which does not exist; begin it first")
-    end_of_range = found.first_task_id + found.reserved
+    end_of_range = row.first_task_id + row.reserved
     raise InvalidInputError(
         f"task {highest} is beyond the ids of run {run_id}, which end before {end_of_range}; reserve more"
     )

@@ -39,17 +39,19 @@ async def check_schema(database: Database) -> None:
         StoreError: There is no store in it, or one of another revision; the message says what to do.
         StoreUnavailableError: A table is missing.
     """
-    found, needed, shown = await found_revision(database), needed_revision(), database.address.shown
-    if found == needed:
+    revision, needed, shown = await found_revision(database), needed_revision(), database.address.shown
+    if revision == needed:
         async with database.reading() as connection:
             await touch_every_table(connection)
         return
-    if found is None:
+    if revision is None:
         raise StoreError(f"there is no store in {shown}; 'hms db create' makes one")
-    if found in _known():
-        raise StoreError(f"the store {shown} has schema {found}, but this version needs {needed}; run 'hms db upgrade'")
+    if revision in _known():
+        raise StoreError(
+            f"the store {shown} has schema {revision}, but this version needs {needed}; run 'hms db upgrade'"
+        )
     raise StoreError(
-        f"the store {shown} has schema {found}, which this version does not know (it needs {needed}): "
+        f"the store {shown} has schema {revision}, which this version does not know (it needs {needed}): "
         "a newer version wrote it; install that version"
     )
 
@@ -60,10 +62,10 @@ async def migrate(database: Database) -> None:
     Raises:
         StoreError: A newer version wrote it.
     """
-    found = await found_revision(database)
-    if found == needed_revision():
+    revision = await found_revision(database)
+    if revision == needed_revision():
         return
-    if found is not None and found not in _known():
+    if revision is not None and revision not in _known():
         await check_schema(database)
     async with database.updating() as connection:
         if database.address.file is None:

@@ -42,7 +42,7 @@ Clock = Callable[[], datetime]
 class Store:
     """The store; `open_store` makes one.
 
-    Ownership: whoever opens a store closes it. Rows are copies, theirs who asked for them.
+    Ownership: the caller that opens a store closes it. Rows are copies and belong to the caller.
 
     Atomicity: every method but `clear` is one transaction, whole or not at all. Several processes may use one store;
     their writes take turns, readers see what was whole when they asked.
@@ -114,7 +114,7 @@ class Store:
             kind: `live`, `compare` or `experiment`.
             seed: Seed of the run.
             configuration: What is run, as a JSON document.
-            schedulers: Who races.
+            schedulers: Names of the schedulers in it.
             name: E.g. the experiment's.
             reserve: How many task ids.
             started: With time zone; now, unless given.
@@ -135,7 +135,7 @@ class Store:
     async def end_run(self, run_id: int, status: str, summary: Mapping[str, Any] | None = None) -> None:
         """End a run: `finished`, `interrupted` or `failed`. One that has ended already stays as it is.
 
-        Ids it reserved and did not use are free again when nobody reserved any after it.
+        Ids it reserved and did not use are free again when no run reserved any after it.
         """
         checks.check_choice("status", status, checks.ENDINGS)
         checks.check_whole("run_id", run_id)
@@ -145,7 +145,7 @@ class Store:
 
     @whole
     async def interrupt_live_runs(self) -> list[int]:
-        """End live runs whose process died without a word; for the holder of the lease, before it begins its own.
+        """End live runs whose process died; for the holder of the lease, before it begins its own.
 
         Submitted tasks that are still waiting count it (`crashes`); when no run had died, they count from 0 again.
         """
@@ -189,7 +189,7 @@ class Store:
             checks.check_submitted(task)
         async with self._database.writing() as connection:
             await writing.submit(connection, tasks)
-        # Somebody will be told that these are safe: a file that is being damaged takes them and has them not.
+        # The user will be told that these are safe, so check: a damaged file may take rows and not have them.
         async with self._database.reading() as connection:
             if lost := await writing.missing(connection, tasks):
                 raise StoreUnavailableError(f"the store {self.address} lost task {lost[0]} as it took it", DAMAGED)

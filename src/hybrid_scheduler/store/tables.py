@@ -14,12 +14,15 @@ from sqlalchemy import (
     Double,
     ForeignKey,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
 )
+
+from hybrid_scheduler.store.packing import pack_seconds, unpack_seconds
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -55,6 +58,21 @@ class EpochTime(TypeDecorator[datetime]):
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """From the database."""
         return None if value is None else datetime.fromtimestamp(value, UTC)
+
+
+class PackedSeconds(TypeDecorator[tuple[float, ...]]):
+    """Seconds per device (`store.packing`)."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: tuple[float, ...] | None, dialect: Dialect) -> bytes | None:
+        """To the database."""
+        return None if value is None else pack_seconds(value)
+
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> tuple[float, ...] | None:
+        """From the database."""
+        return None if value is None else unpack_seconds(value)
 
 
 metadata = MetaData()
@@ -93,6 +111,9 @@ tasks = Table(
     Column("memory_required", Double, nullable=False),
     Column("arrival_time", Double, nullable=False),
     Column("dependencies", Document, nullable=False),
+    # The next two are null where the row is older than the columns.
+    Column("duration_estimate", Double),
+    Column("kind", Text),
     # When it was written, by the clock on the wall; null where the file is older than the column.
     Column("stored", EpochTime),
 )
@@ -115,6 +136,9 @@ scheduler_results = Table(
     Column("failed", Boolean, nullable=False),
     Column("parts", Document, nullable=False),
     Column("reason", Text),
+    # The next two are null where the row is older than the columns, or the race did not record them.
+    Column("ready_time", Double),
+    Column("queue_seconds", PackedSeconds),
     UniqueConstraint("task_id", "scheduler_name", name="uq_scheduler_results_task_id_scheduler_name"),
 )
 
@@ -186,4 +210,4 @@ id_counter = Table(
 )
 
 EXPORTED = (runs, tasks, scheduler_results, training_data, model_versions, submitted_tasks, hourly_means)
-"""The tables people may want to see; the first columns of each are its key."""
+"""The tables that can be exported; the first columns of each are its key."""

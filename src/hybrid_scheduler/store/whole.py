@@ -1,4 +1,4 @@
-"""Finishing what has begun, whoever stops waiting for it."""
+"""Finishing a change although its caller is cancelled."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 def whole(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Let a change go on to its end although its caller is cancelled, who then hears of it after that end.
+    """Let a change go on to its end although its caller is cancelled; the caller is cancelled after that end.
 
     Given up in the middle, a connection to SQLite keeps the write lock until its statement is over and it is collected;
-    everybody else would wait for that.
+    all others would wait for that.
     """
 
     @functools.wraps(work)
@@ -26,7 +26,7 @@ def whole(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[An
         except asyncio.CancelledError:
             await asyncio.wait([task])
             if not task.cancelled():
-                task.exception()  # looked at, so that nobody is told it was not
+                task.exception()  # retrieved, so that asyncio does not log it as unretrieved
             raise
 
     return finished

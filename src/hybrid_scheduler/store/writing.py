@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.store import hourly
 from hybrid_scheduler.store.documents import to_json
+from hybrid_scheduler.store.packing import pack_seconds
 from hybrid_scheduler.store.rows import Batch, ResultRow, SubmittedTask, TaskRow, TrainingRow
 from hybrid_scheduler.store.runs import note_tasks
 from hybrid_scheduler.store.tables import model_versions, scheduler_results, submitted_tasks, tasks, training_data
@@ -32,7 +33,7 @@ async def write_batch(connection: AsyncConnection, batch: Batch, now: datetime) 
         return 0
     run_of = {task.task_id: task.run_id for task in batch.tasks}
     live = await _note_runs(connection, run_of, batch.results)
-    # By task, so that what is read together lies together; who made the batch may have gone by scheduler.
+    # Sorted by task, so that what is read together lies together; batches may come sorted by scheduler.
     results = sorted(batch.results, key=itemgetter(0))
     moment = int(now.timestamp())
     await _insert(
@@ -77,8 +78,10 @@ async def add_version(connection: AsyncConnection, facts: Mapping[str, Any]) -> 
 async def missing(connection: AsyncConnection, accepted: Sequence[SubmittedTask]) -> list[int]:
     """Ids of tasks that were submitted and are nowhere to be found."""
     ids = [task.task_id for task in accepted]
-    found = await _among(connection, submitted_tasks, ids)
-    return sorted(set(ids) - set(found) - set(await _among(connection, tasks, ids) if len(found) < len(ids) else ()))
+    waiting = await _among(connection, submitted_tasks, ids)
+    return sorted(
+        set(ids) - set(waiting) - set(await _among(connection, tasks, ids) if len(waiting) < len(ids) else ())
+    )
 
 
 async def _note_runs(connection: AsyncConnection, run_of: Mapping[int, int], results: Sequence[ResultRow]) -> set[int]:
@@ -89,7 +92,7 @@ async def _note_runs(connection: AsyncConnection, run_of: Mapping[int, int], res
         kind, racers = await note_tasks(connection, run_id, max(ids), len(ids))
         if kind == "live":
             live.add(run_id)
-        # Whoever looks for the results of one scheduler looks in the runs that name it.
+        # A search for the results of one scheduler goes through the runs that name it.
         strangers = {row.scheduler_name for row in results if run_of[row.task_id] == run_id} - set(racers)
         if strangers:
             raise InvalidInputError(
@@ -118,12 +121,12 @@ async def _without_stored(connection: AsyncConnection, batch: Batch) -> Batch:
 
 async def _among(connection: AsyncConnection, table: Table, ids: Sequence[int]) -> dict[int, int]:
     """Which of these tasks are in a table, and of which run."""
-    found: dict[int, int] = {}
+    stored: dict[int, int] = {}
     for start in range(0, len(ids), MOST_PARAMETERS):
         wanted = table.c.task_id.in_(ids[start : start + MOST_PARAMETERS])
         rows = await connection.execute(select(table.c.task_id, table.c.run_id).where(wanted))
-        found.update((row.task_id, row.run_id) for row in rows)
-    return found
+        stored.update((row.task_id, row.run_id) for row in rows)
+    return stored
 
 
 async def _insert(
@@ -143,7 +146,7 @@ async def _insert(
 
 
 def _task_values(task: TaskRow) -> tuple[Any, ...]:
-    return (*task[:-1], to_json(task.dependencies) if task.dependencies else "[]")
+    return (*task[:6], to_json(task.dependencies) if task.dependencies else "[]", *task[7:])
 
 
 def _result_values(result: ResultRow) -> tuple[Any, ...]:
@@ -154,11 +157,13 @@ def _result_values(result: ResultRow) -> tuple[Any, ...]:
     for document, part in zip(parts, result.parts, strict=True):
         if part.lost:
             document["lost"] = True
-    return (*result[:-2], to_json(parts), result.reason and _cut(result.reason))
+    queue = None if result.queue_seconds is None else pack_seconds(result.queue_seconds)
+    reason = result.reason and _cut(result.reason)
+    return (*result[:11], to_json(parts), reason, result.ready_time, queue)
 
 
 def _cut(reason: str) -> str:
-    """A text every database can hold: it may be the message of anybody's exception."""
+    """A text every database can hold: it may be the message of any exception."""
     return reason[:LONGEST_REASON].replace("\0", " ").encode(errors="replace").decode()
 
 

@@ -1,10 +1,11 @@
-"""One figure per scheduler, with its interval: bars, or points where only a logarithmic scale shows everybody."""
+"""One figure per scheduler, with its interval: bars, or points where only a logarithmic scale can show all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from hybrid_scheduler.experiments.figures import figure_info
 from hybrid_scheduler.experiments.statistics import Estimate
 from hybrid_scheduler.reports.plots.style import BOUND, INK, Palette, canvas, differ_much, entitle, short
 from hybrid_scheduler.schedulers.colours import colour_of
@@ -14,37 +15,45 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Estimates = Mapping[str, Estimate]
+UNITS = {"s": "seconds", "$": "dollars", "J": "joules", "1": "times"}
 
 
 def makespan_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
     """Makespans, the shortest on top."""
-    return bars("Makespan: from the first arrival to the last finish", "seconds, less is better", estimates, palette)
+    return metric_bars("Makespan: from the first arrival to the last finish", "makespan", estimates, palette)
 
 
 def response_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
     """Mean response times."""
-    return bars("Mean response time: from arrival to finish", "seconds, less is better", estimates, palette)
+    return metric_bars("Mean response time: from arrival to finish", "avg_response", estimates, palette)
 
 
 def cost_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
     """What the devices' busy time costs."""
-    return bars("Cost of all tasks", "dollars, less is better", estimates, palette)
+    return metric_bars("Cost of all tasks", "cost", estimates, palette)
 
 
 def avg_duration_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
     """Mean execution times, queueing left out."""
-    return bars("Mean execution time of a task, without queueing", "seconds, less is better", estimates, palette)
+    return metric_bars("Mean execution time of a task, without queueing", "avg_time", estimates, palette)
 
 
 def speedup_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
     """Round robin's makespan over one's own."""
     title = "Speedup over round robin (its makespan over one's own)"
-    return bars(title, "times, more is better", estimates, palette, biggest_first=True)
+    return metric_bars(title, "speedup", estimates, palette)
 
 
 def totals(estimates: Estimates, palette: Palette = colour_of) -> Figure:
     """Total execution times."""
-    return bars("Total execution time of all tasks", "seconds, less is better", estimates, palette)
+    return metric_bars("Total execution time of all tasks", "total_time", estimates, palette)
+
+
+def metric_bars(title: str, metric: str, estimates: Estimates, palette: Palette) -> Figure:
+    """One metric of everybody, with its unit and which way is better."""
+    info = figure_info(metric)
+    axis = f"{UNITS.get(info.unit, info.unit)}, {'more' if info.bigger_is_better else 'less'} is better"
+    return bars(title, axis, estimates, palette, biggest_first=bool(info.bigger_is_better))
 
 
 def bars(
@@ -88,12 +97,12 @@ def bars(
     return figure
 
 
-def _whisker(axes: Axes, row: int, each: Estimate) -> float:
+def _whisker(axes: Axes, row: int, estimate: Estimate) -> float:
     """The interval of a figure; returns where what is drawn ends."""
-    if each.low is None or each.high is None:
-        return each.mean
-    axes.plot([each.low, each.high], [row, row], color=INK, linewidth=1.2, marker="|", markersize=7)
-    return max(each.mean, each.high)
+    if estimate.low is None or estimate.high is None:
+        return estimate.mean
+    axes.plot([estimate.low, estimate.high], [row, row], color=INK, linewidth=1.2, marker="|", markersize=7)
+    return max(estimate.mean, estimate.high)
 
 
 def _scale(
@@ -104,7 +113,7 @@ def _scale(
         axes.set_xlim(0, 1.16 * widest)
         return
     axes.set_xscale("log")
-    lows = [each.low if each.low is not None and each.low > 0 else each.mean for each in figures]
+    lows = [estimate.low if estimate.low is not None and estimate.low > 0 else estimate.mean for estimate in figures]
     lowest = min([*lows, *([bound.mean] if bound is not None and bound.mean > 0 else [])])
     axes.set_xlim(lowest / (widest / lowest) ** 0.06, widest * (widest / lowest) ** 0.2)
     axes.minorticks_off()

@@ -37,7 +37,7 @@ def confusion(optimal: FloatArray, predicted: FloatArray) -> Figure:
         dark = share[row, column] > 0.6
         words = f"{share[row, column]:.0%} ({counts[row, column]:,})"
         axes.text(column, row, words, ha="center", va="center", fontsize=6.5, color="white" if dark else INK)
-    labels = [f"{each:.2f}" for each in classes]
+    labels = [f"{share:.2f}" for share in classes]
     axes.set_xticks(range(len(labels)), labels)
     axes.set_yticks(range(len(labels)), labels)
     axes.set_xlabel("fraction the forest predicts")
@@ -52,7 +52,7 @@ def confusion_counts(optimal: FloatArray, predicted: FloatArray) -> tuple[IntArr
     low, high = (float(end(np.concatenate([optimal, predicted]))) for end in (np.min, np.max))
     step = FINE if round(high / FINE) - round(low / FINE) < MOST else COARSE
     first = round(low / step)
-    rows, columns = (np.rint(each / step).astype(np.int64) - first for each in (optimal, predicted))
+    rows, columns = (np.rint(values / step).astype(np.int64) - first for values in (optimal, predicted))
     size = int(max(rows.max(), columns.max())) + 1
     counts = np.zeros((size, size), dtype=np.int64)
     np.add.at(counts, (rows, columns), 1)

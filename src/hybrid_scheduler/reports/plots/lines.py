@@ -58,7 +58,7 @@ def learning_curve(curves: Curves, palette: Palette = colour_of) -> Figure:
     _bands(axes, ratios, palette, lambda count: np.arange(1.0, count + 1) / count)
     axes.axhline(0.0, color=palette("oracle"), linewidth=1.4, label="oracle")
     middle = [values.mean(axis=0) for values in ratios.values()]
-    low, high = (float(end([end(each) for each in middle])) for end in (np.nanmin, np.nanmax))
+    low, high = (float(end([end(series) for series in middle])) for end in (np.nanmin, np.nanmax))
     # The lines fill the plot; a band that is wider than that is cut off.
     bottom, top = min(low, -0.05) - 0.1, max(high, 0.05) + 0.1
     ticks = [base * 10.0**power for power in range(-6, 7) for base in (1, 2, 5)]
@@ -76,7 +76,7 @@ def learning_curve(curves: Curves, palette: Palette = colour_of) -> Figure:
 
 
 def load_response(loads: Sequence[float], responses: Series, palette: Palette = colour_of) -> Figure:
-    """Mean response against offered load; whoever breaks leaves upwards.
+    """Mean response against offered load; an overloaded scheduler leaves the picture at the top.
 
     Args:
         loads: Shares of the node's capacity.
@@ -123,12 +123,16 @@ def energy_weight(weights: Sequence[float], energies: Series, palette: Palette =
 def _along(positions: Sequence[float], series: Series, palette: Palette, title: str, label: str) -> tuple[Figure, Axes]:
     figure, (axes,) = canvas(4.3)
     for name, estimates in series.items():
-        colour, means = palette(name), [each.mean for each in estimates]
+        colour, means = palette(name), [estimate.mean for estimate in estimates]
         marker = "" if name == BOUND else "o"
         axes.plot(
             positions, means, color=colour, linestyle=line_style(name), linewidth=1.7, marker=marker, ms=4, label=name
         )
-        ends = [(each.low, each.high) for each in estimates if each.low is not None and each.high is not None]
+        ends = [
+            (estimate.low, estimate.high)
+            for estimate in estimates
+            if estimate.low is not None and estimate.high is not None
+        ]
         if len(ends) == len(means):
             low, high = zip(*ends, strict=True)
             axes.fill_between(positions, low, high, color=colour, alpha=0.15, linewidth=0)
@@ -142,16 +146,16 @@ def _along(positions: Sequence[float], series: Series, palette: Palette, title: 
 def _labels(positions: Sequence[float]) -> list[str]:
     """Every position in figures, but for those too near to the one before to be read."""
     room, last, labels = LABEL_ROOM * (max(positions) - min(positions)), -float("inf"), []
-    for each in positions:
-        shown = each - last >= room
-        last = each if shown else last
-        labels.append(f"{each:g}" if shown else "")
+    for position in positions:
+        shown = position - last >= room
+        last = position if shown else last
+        labels.append(f"{position:g}" if shown else "")
     return labels
 
 
 def _bands(axes: Axes, curves: Curves, palette: Palette, positions: Callable[[int], FloatArray]) -> None:
     for name, values in curves.items():
-        x, found = positions(values.shape[1]), interval(values)
+        x, band = positions(values.shape[1]), interval(values)
         axes.plot(x, values.mean(axis=0), color=palette(name), linestyle=line_style(name), linewidth=1.6, label=name)
-        if found is not None:
-            axes.fill_between(x, *found, color=palette(name), alpha=0.13, linewidth=0)
+        if band is not None:
+            axes.fill_between(x, *band, color=palette(name), alpha=0.13, linewidth=0)

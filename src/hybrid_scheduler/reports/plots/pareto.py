@@ -1,4 +1,4 @@
-"""What one good costs in another: energy or money against response time."""
+"""Trade-offs: energy or money against response time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pareto(
     good: str = "energy",
     palette: Palette = colour_of,
 ) -> Figure:
-    """Learners as trails over the weight, the others as points; the front of what nobody beats in both is marked.
+    """Learners as trails over the weight, the others as points; the Pareto front is marked.
 
     All figures are over the oracle's of the same seed, so that the spread of the tasks does not hide the differences.
 

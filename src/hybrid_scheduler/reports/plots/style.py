@@ -64,15 +64,15 @@ def canvas(height: float, columns: int = 1, grid: str = "both", **options: Any) 
     figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(1, columns, squeeze=False, **options)[0])
-    for each in axes:
-        each.spines[["top", "right"]].set_visible(False)
-        for spine in each.spines.values():
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        for spine in axis.spines.values():
             spine.set_color(FAINT)
-        each.grid(True, axis=grid, color=GRID, linewidth=0.7)
-        each.set_axisbelow(True)
-        each.tick_params(colors=INK, labelsize=8, length=3)
-        each.xaxis.label.set(color=INK, fontsize=9)
-        each.yaxis.label.set(color=INK, fontsize=9)
+        axis.grid(True, axis=grid, color=GRID, linewidth=0.7)
+        axis.set_axisbelow(True)
+        axis.tick_params(colors=INK, labelsize=8, length=3)
+        axis.xaxis.label.set(color=INK, fontsize=9)
+        axis.yaxis.label.set(color=INK, fontsize=9)
     return figure, axes
 
 
@@ -90,20 +90,20 @@ def legend_beside(axes: Axes, order: Iterable[str] | None = None) -> None:
     """A legend right of the plot, in this order of the names."""
     handles, names = axes.get_legend_handles_labels()
     if order is not None:
-        found = dict(zip(names, handles, strict=True))
-        names = [name for name in order if name in found]
-        handles = [found[name] for name in names]
+        by_name = dict(zip(names, handles, strict=True))
+        names = [name for name in order if name in by_name]
+        handles = [by_name[name] for name in names]
     axes.legend(handles, names, **BESIDE)
 
 
 def differ_much(figures: Iterable[Estimate | float]) -> bool:
     """Whether positive figures are so far apart that only a logarithmic scale shows them all."""
-    values = [each.mean if isinstance(each, Estimate) else each for each in figures]
+    values = [figure.mean if isinstance(figure, Estimate) else figure for figure in figures]
     return bool(values) and min(values) > 0 and max(values) / min(values) > MUCH
 
 
 def short(value: float, digits: int = 4) -> str:
-    """A figure in four digits (or so many), without exponents where people do not want them."""
+    """A figure in four digits (or so many), without exponents for ordinary magnitudes."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     after = max(0, digits - 1 - math.floor(math.log10(abs(value))))

@@ -1,0 +1,28 @@
+/** What figures are called, their units and which way is better: from the service alone. */
+import { useMemo } from "react";
+import { liveMetric, liveMetrics, type Metric, type MetricId } from "../analysis/metrics";
+import type { MetricDescription } from "../api/types";
+import { Store, useStore } from "../store";
+
+export const metricCatalogue = new Store<MetricDescription[]>([]);
+
+/** The figures of the live race. */
+export function useMetrics(): Metric[] {
+  const all = useStore(metricCatalogue);
+  return useMemo(() => liveMetrics(all), [all]);
+}
+
+/** One of them. */
+export function useMetric(id: MetricId): Metric {
+  const all = useStore(metricCatalogue);
+  return useMemo(() => liveMetric(id, all), [id, all]);
+}
+
+/** Every figure by name. */
+export function useMetricInfo(): (name: string) => MetricDescription | undefined {
+  const all = useStore(metricCatalogue);
+  return useMemo(() => {
+    const byName = new Map(all.map((info) => [info.name, info]));
+    return (name) => byName.get(name);
+  }, [all]);
+}
