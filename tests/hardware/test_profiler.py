@@ -40,7 +40,6 @@ def test_times_per_size() -> None:
         assert each.gpu_fraction == pytest.approx(8 / 9)
     assert found.cpu_gpu_ratio == pytest.approx(8)
     assert found.gpu_fraction == pytest.approx(8 / 9)
-    assert found.end_to_end_ratio is not None
     assert 1 < found.end_to_end_ratio < 8
 
 
@@ -62,7 +61,7 @@ def test_overall_ratio_is_the_geometric_mean() -> None:
 
     accelerator.multiply = multiply  # type: ignore[method-assign]
     found = profiled(machine)
-    ratios = [each.cpu_gpu_ratio or 0.0 for each in found.sizes]
+    ratios = [each.cpu_gpu_ratio for each in found.sizes]
     assert ratios == pytest.approx([2 * n**3 / 1e9 / (2 * n**3 / 8e9 + overhead) for n in SIZES])
     mean = math.prod(ratios) ** (1 / 3)
     assert found.cpu_gpu_ratio == pytest.approx(mean)
@@ -98,7 +97,9 @@ def test_without_pinned_memory_there_is_no_such_figure() -> None:
 
 def test_without_accelerator_the_cpu_alone() -> None:
     found = profiled(made_up(accelerator=False))
-    assert (found.cpu_gpu_ratio, found.end_to_end_ratio, found.gpu_fraction) == (None, None, 0.0)
+    assert math.isnan(found.cpu_gpu_ratio)
+    assert math.isnan(found.end_to_end_ratio)
+    assert found.gpu_fraction == 0.0
     document = found.to_json()
     assert document["accelerator"] is None
     assert document["note"] == "no accelerator: made up without one"
@@ -106,6 +107,16 @@ def test_without_accelerator_the_cpu_alone() -> None:
     first = document["sizes"][0]  # type: ignore[index]
     assert first["cpu_seconds"] == pytest.approx(0.002)
     assert (first["gpu_seconds"], first["cpu_gpu_ratio"], first["gpu_fraction"]) == (None, None, 0.0)
+
+
+def test_attributes_by_name() -> None:
+    found = profiled(made_up())
+    assert found["cpu_gpu_ratio"] == found.cpu_gpu_ratio == pytest.approx(8)
+    assert {name: found[name] for name in found} == {name: getattr(found, name) for name in found}
+    assert {"gpu_fraction", "sizes", "wall_seconds"} <= set(found)
+    assert len(found) == len(set(found))
+    with pytest.raises(KeyError, match="a profile has no 'gpu', only cpu_gpu_ratio, "):
+        _ = found["gpu"]
 
 
 def test_few_repeats_of_what_takes_long() -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from hybrid_scheduler.hardware.timing import Timing
 from hybrid_scheduler.model.errors import InvalidInputError
 
 
-def suggested_fraction(ratio: float | None) -> float:
-    """The share of a task for the GPU so that both parts end together: r / (1 + r); without a GPU, none."""
-    return 0.0 if ratio is None else ratio / (1.0 + ratio)
+def suggested_fraction(ratio: float) -> float:
+    """The share of a task for the GPU so that both parts end together: r / (1 + r); 0 when `ratio` is not a number."""
+    return 0.0 if math.isnan(ratio) else ratio / (1.0 + ratio)
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,14 @@ class SizeProfile:
     download: Timing | None = None
 
     @property
-    def cpu_gpu_ratio(self) -> float | None:
-        """CPU time / GPU time, transfers left out; above 1 the GPU is faster."""
-        return None if self.gpu is None else self.cpu.median / self.gpu.median
+    def cpu_gpu_ratio(self) -> float:
+        """CPU time / GPU time, transfers left out; above 1 the GPU is faster; not a number without a GPU."""
+        return _ratio(self.cpu, self.gpu)
 
     @property
-    def end_to_end_ratio(self) -> float | None:
+    def end_to_end_ratio(self) -> float:
         """CPU time / GPU time with transfers."""
-        return None if self.gpu_end_to_end is None else self.cpu.median / self.gpu_end_to_end.median
+        return _ratio(self.cpu, self.gpu_end_to_end)
 
     @property
     def gpu_fraction(self) -> float:
@@ -64,8 +65,8 @@ class SizeProfile:
         return {
             "size": self.size,
             **{f"{name}_seconds": None if each is None else each.median for name, each in timings.items()},
-            "cpu_gpu_ratio": self.cpu_gpu_ratio,
-            "end_to_end_ratio": self.end_to_end_ratio,
+            "cpu_gpu_ratio": _or_null(self.cpu_gpu_ratio),
+            "end_to_end_ratio": _or_null(self.end_to_end_ratio),
             "gpu_fraction": self.gpu_fraction,
             "timings": {name: each.to_json() for name, each in timings.items() if each is not None},
         }
@@ -105,8 +106,8 @@ class Transfer:
 
 
 @dataclass(frozen=True)
-class HardwareProfile:
-    """All that was measured.
+class HardwareProfile(Mapping[str, Any]):
+    """All that was measured; ``profile["cpu_gpu_ratio"]`` is ``profile.cpu_gpu_ratio``, and so for every attribute.
 
     Attributes:
         machine: Facts about the machine.
@@ -131,12 +132,15 @@ class HardwareProfile:
     wall_seconds: float = 0.0
 
     @property
-    def cpu_gpu_ratio(self) -> float | None:
-        """The geometric mean over sizes, so that 4 times faster and 4 times slower balance; None without a GPU."""
+    def cpu_gpu_ratio(self) -> float:
+        """The geometric mean over sizes, so that 4 times faster and 4 times slower balance.
+
+        Not a number without a GPU.
+        """
         return _geometric_mean([each.cpu_gpu_ratio for each in self.sizes])
 
     @property
-    def end_to_end_ratio(self) -> float | None:
+    def end_to_end_ratio(self) -> float:
         """The same with transfers."""
         return _geometric_mean([each.end_to_end_ratio for each in self.sizes])
 
@@ -144,6 +148,18 @@ class HardwareProfile:
     def gpu_fraction(self) -> float:
         """The suggested share for the GPU, 0 without one."""
         return suggested_fraction(self.cpu_gpu_ratio)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in iter(self):
+            raise KeyError(f"a profile has no {name!r}, only {', '.join(self)}")
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from ("cpu_gpu_ratio", "end_to_end_ratio", "gpu_fraction")
+        yield from (known.name for known in fields(self))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
     def to_json(self) -> dict[str, object]:
         """The profile as a document; times in seconds, bandwidths in MB (10⁶ bytes) per second."""
@@ -157,8 +173,8 @@ class HardwareProfile:
             "note": self.note,
             "warning": self.warning,
             "cpu_share": self.cpu_share,
-            "cpu_gpu_ratio": self.cpu_gpu_ratio,
-            "end_to_end_ratio": self.end_to_end_ratio,
+            "cpu_gpu_ratio": _or_null(self.cpu_gpu_ratio),
+            "end_to_end_ratio": _or_null(self.end_to_end_ratio),
             "gpu_fraction": self.gpu_fraction,
             "sizes": [each.to_json() for each in self.sizes],
             "bandwidth": bandwidth,
@@ -180,6 +196,15 @@ class HardwareProfile:
         return target
 
 
-def _geometric_mean(ratios: list[float | None]) -> float | None:
-    known = [ratio for ratio in ratios if ratio is not None]
-    return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else None
+def _ratio(cpu: Timing, gpu: Timing | None) -> float:
+    return math.nan if gpu is None else cpu.median / gpu.median
+
+
+def _or_null(ratio: float) -> float | None:
+    """JSON has no "not a number"."""
+    return None if math.isnan(ratio) else ratio
+
+
+def _geometric_mean(ratios: list[float]) -> float:
+    known = [ratio for ratio in ratios if not math.isnan(ratio)]
+    return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else math.nan
