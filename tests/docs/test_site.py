@@ -10,6 +10,7 @@ import pytest
 from documentation.pages import generated_pages
 from documentation.tables import documented, table
 
+from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.experiments.registry import experiment_classes
 from hybrid_scheduler.metrics.registry import metric_classes
@@ -62,7 +63,7 @@ def test_reference_is_complete(reference: dict[str, str]) -> None:
         "reference/metrics.md": [f"| `{name}` |" for name in metric_classes()],
         "reference/presets.md": [f"| `{name}` |" for name in PRESETS],
         "reference/experiments.md": [f"## {name}\n" for name in experiment_classes()],
-        "reference/settings.md": [f"| `{name.upper()}` |" for name in ServiceSettings.model_fields],
+        "reference/settings.md": [f"| `{name.upper()}` |" for name in (*ServiceSettings.model_fields, *VARIABLES)],
         "reference/command-line.md": [
             "## hms compare\n",
             "## hms serve\n",

@@ -16,13 +16,14 @@ import typer
 import yaml
 
 from hybrid_scheduler.cli import app
+from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.app import ROUTERS
 from hybrid_scheduler.server.metrics import Metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
-SETTINGS = {name.upper() for name in ServiceSettings.model_fields}
+SETTINGS = {*(name.upper() for name in ServiceSettings.model_fields), *VARIABLES}
 NOT_OURS = {"PATH", "HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "OMP_NUM_THREADS"} | {
     f"PYTHON{name}" for name in ("DONTWRITEBYTECODE", "UNBUFFERED")
 }
@@ -41,6 +42,7 @@ STATUS: dict[str, Any] = {
             "tasks": 1,
             "decisions": 1,
             "unfinished": 0,
+            "waiting": 0,
             "overloaded": False,
             "state": "racing",
             "given_up": 0,

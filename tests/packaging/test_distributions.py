@@ -28,8 +28,9 @@ DATA = (
     "server/plain/index.html",
     "store/migrations/env.py",
     "store/migrations/versions/first_tables.py",
-    "training/models/hybrid_ml.npz",
-    "training/models/rl_agent.pth",
+    "learning/models/hybrid_ml.npz",
+    "learning/models/node.json",
+    "learning/models/rl_agent.pth",
     "workloads/capacity.json",
 )
 """What the package needs besides its modules, and two migrations, which nothing imports."""
