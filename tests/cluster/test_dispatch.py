@@ -190,6 +190,19 @@ def test_a_planner_sees_the_whole_batch_before_the_first_decision() -> None:
     assert planner.planned[0] < planner.planned[2] < planner.planned[1]
 
 
+def test_a_planner_is_shown_no_estimates_it_did_not_ask_for() -> None:
+    class Blind(AtOnce):
+        """Looks at what it is shown beforehand."""
+
+        def prepare(self, tasks: Iterable[Task], view: ClusterView) -> None:
+            self.planned = [(task.duration_estimate, view.number, view.times_by_id) for task in tasks]
+
+    blind, batch = Blind(), TaskBatch.from_tasks([Task(0, 1000.0, 0.5, 10.0, 0.0, duration_estimate=77.0)])
+    Race(batch).run(blind)
+    assert blind.planned == [(batch[0].without_estimate().duration_estimate, 0, None)]
+    assert blind.planned[0][0] != 77.0
+
+
 @settings(max_examples=200)
 @given(st.data())
 def test_the_room_keeps_its_orders(data: st.DataObject) -> None:

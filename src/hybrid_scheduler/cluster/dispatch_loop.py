@@ -73,7 +73,7 @@ def run_dispatch(
     shortest: int,
     oldest: int,
     idle_only: bool,
-    memory: FloatArray,
+    policy_state: FloatArray,
     no_free: FloatArray,
     sim: State,
     until: float,
@@ -93,7 +93,7 @@ def run_dispatch(
         shortest: How many of the shortest waiting tasks the policy is shown.
         oldest: How many of the oldest.
         idle_only: The policy starts nothing while every device is busy, so it need not be asked then.
-        memory: The policy's own state.
+        policy_state: The policy's own state.
         no_free: What a policy gets for the true queues that may not see them: an array of length 0.
         sim: The simulated state.
         until: Stop before anything that happens after this time.
@@ -153,7 +153,7 @@ def run_dispatch(
                     true_times(realised, device_queues, task, waiting_times[k])
             c[ANSWER] = policy(
                 c[DECISIONS], now, waiting[:count], waiting_times[:count], devices,
-                free if sees == SEES_TRUTH else no_free, facts, memory, out,
+                free if sees == SEES_TRUTH else no_free, facts, policy_state, out,
             )  # fmt: skip
             if c[ANSWER] == 0:
                 c[ASK] = QUIET

@@ -150,7 +150,7 @@ def run(
     policy: Any,
     compiled: bool,
     sees: int,
-    memory: FloatArray,
+    policy_state: FloatArray,
     no_times: FloatArray,
     no_free: FloatArray,
     sim: State,
@@ -165,7 +165,7 @@ def run(
         policy: The compiled policy, a `numba.cfunc` of `KERNEL_SIGNATURE`.
         compiled: False when Python decides: the loop then returns `DECIDE` for every task.
         sees: What the policy may see beyond the queues (`SEES_*`).
-        memory: The policy's own state.
+        policy_state: The policy's own state.
         no_times: What a policy gets that may not see times: an array of shape (0, 0).
         no_free: What it gets for the true queues: an array of length 0.
         sim: The simulated state.
@@ -230,9 +230,9 @@ def run(
         if not compiled:
             return DECIDE
         if sees == SEES_ESTIMATES:
-            c[ANSWER] = policy(number, now, features[task], devices, nominal[task], no_free, facts, memory, out)
+            c[ANSWER] = policy(number, now, features[task], devices, nominal[task], no_free, facts, policy_state, out)
         elif sees == SEES_TRUTH:
             true_times(realised, device_queues, task, scratch)
-            c[ANSWER] = policy(number, now, features[task], devices, scratch, free, facts, memory, out)
+            c[ANSWER] = policy(number, now, features[task], devices, scratch, free, facts, policy_state, out)
         else:
-            c[ANSWER] = policy(number, now, features[task], devices, no_times, no_free, facts, memory, out)
+            c[ANSWER] = policy(number, now, features[task], devices, no_times, no_free, facts, policy_state, out)

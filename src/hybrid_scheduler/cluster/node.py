@@ -164,9 +164,8 @@ class SimulatedNode(Simulation):
             free = state.free.copy()
         if position >= 0 and self._sees != SEES_QUEUES:
             times = self.times(position)
-        made = self.decisions - (1 if self._waiting is None else 0)
         return ClusterView(
-            made,
+            self.decisions - (1 if self._waiting is None and position >= 0 else 0),
             self.now,
             state.devices.copy(),
             state.facts.copy(),
@@ -197,7 +196,7 @@ class SimulatedNode(Simulation):
         return int(self.state.tasks[position]["id"])
 
     def position_of(self, task_id: int) -> int:
-        """The position of a task in memory, by its id; -1 when there is none."""
+        """The position of a task by its id; -1 when the node does not know it."""
         count = int(self.state.counters[TASKS])
         if len(self._positions) < count:
             known = len(self._positions)

@@ -295,7 +295,7 @@ class Simulation:
 
     @property
     def now(self) -> float:
-        """The time of the last decision."""
+        """The time of the last decision or, where tasks wait, of the last change the scheduler was asked about."""
         return float(self.state.clocks[NOW])
 
     @property

@@ -100,7 +100,9 @@ class Driver(Generic[N]):
         """
         if self.scheduler.plans:
             with named_failures(self.scheduler):
-                self.scheduler.prepare(list(tasks), self.node.view())
+                blind = not (self.scheduler.uses_estimates or self.scheduler.knows_truth)
+                shown = [task.without_estimate() if blind else task for task in tasks]
+                self.scheduler.prepare(shown, self.node.view())
 
     def run(self, *, until: float = math.inf, limit: int = NO_LIMIT) -> Change:
         """Go on until time or decisions have reached their limit, or until everything is decided; says which.

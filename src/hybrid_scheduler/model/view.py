@@ -84,8 +84,9 @@ DISPATCH_SIGNATURE: Final = (
 """Signature of a compiled dispatch: ``(number, now, waiting, times, devices, free, facts, state, out) -> parts``.
 
 `waiting` has a row per candidate, the shortest first, then the oldest (`TASK_*` columns and `WAITING_SINCE`), `times`
-their seconds as in `KERNEL_SIGNATURE`. The policy writes the row of the task to start into ``out[CHOSEN, 0]`` and its
-parts as a deciding policy does; 0 parts start nothing, until something changes. The rest is as in `KERNEL_SIGNATURE`.
+their `FIXED` and `SHARED` seconds, zeros unless the scheduler sees times. The policy writes the row of the task to
+start into ``out[CHOSEN, 0]`` and its parts as a deciding policy does; 0 parts start nothing, until something changes.
+The rest is as in `KERNEL_SIGNATURE`.
 """
 
 NO_TIMES: Final = np.zeros((0, 0))
