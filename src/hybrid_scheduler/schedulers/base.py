@@ -235,10 +235,32 @@ def _decision(out: FloatArray, parts: int) -> Decision:
     return Decision(tuple(Part(int(d), float(share), float(expected)) for d, share, expected in out[:parts]))
 
 
+@dataclass(frozen=True, slots=True)
+class Refit:
+    """One refresh that changed a learner's model.
+
+    Attributes:
+        reason: Why it was due, e.g. `interval` or `drift`.
+        rows: Rows it looked at.
+        trees: Parts of the model that were made anew.
+        replaced: How many of those were better and are in use now.
+        error_before: Mean absolute error of the model before, on rows outside the new parts' samples; None if unknown.
+        error_after: The same of the model after.
+    """
+
+    reason: str
+    rows: int
+    trees: int
+    replaced: int
+    error_before: float | None
+    error_after: float | None
+
+
 class Learner(Scheduler, ABC):
     """A scheduler that learns: it can be saved, loaded and continued, and counts what it does.
 
-    `updates` counts gradient steps and `refits` model refreshes, since the learner was built or loaded.
+    Since the learner was built or loaded, `updates` counts gradient steps, `refit_checks` the refreshes of its model
+    and `refits` those that replaced something.
     """
 
     model_suffix: ClassVar[str] = ".model"
@@ -246,6 +268,11 @@ class Learner(Scheduler, ABC):
 
     updates: int = 0
     refits: int = 0
+    refit_checks: int = 0
+
+    def take_refits(self) -> tuple[Refit, ...]:
+        """The refreshes since the last call that changed the model, oldest first; each is handed out once."""
+        return ()
 
     @abstractmethod
     def save_model(self, path: str | Path) -> None:
