@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scripted import CPU, GPU, OTHER, Scripted, half, played, race, task, whole
 
 from hybrid_scheduler.model import ClusterView, Decision, Outcome, Part, Task
-from hybrid_scheduler.model.view import BACKLOG, MEMORY_POLICY, PENALTY, QUEUED, SINCE, SPLIT
+from hybrid_scheduler.model.device_columns import BACKLOG, QUEUED, SINCE
+from hybrid_scheduler.model.kernel import MEMORY_POLICY, PENALTY, SPLIT
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler

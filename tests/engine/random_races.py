@@ -9,7 +9,7 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 from hybrid_scheduler.model import ClusterView, Decision, Part, Task, TaskBatch
-from hybrid_scheduler.model.view import NODE
+from hybrid_scheduler.model.device_columns import NODE
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device, DeviceKind, Disturbance
 from hybrid_scheduler.physics.settings import Physics

@@ -15,8 +15,9 @@ from hybrid_scheduler.learning.actions import (
     rank_devices,
     write_parts,
 )
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, NODE
+from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, CPU, GPU, KIND, NODE, PENALTY, SPLIT
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
 

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from hybrid_scheduler.model.device_columns import AVAILABLE, GPU, KIND, MEMORY, NODE
+from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import AVAILABLE, FIXED, GPU, KIND, MEMORY, NODE, PENALTY, SHARED, SPLIT
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.bounds import LowerBound, fluid_bound, fluid_makespan, lower_bound
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.fluid import MAX_CLASSES

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_scheduler.model import InvalidInputError, Task, TaskBatch
-from hybrid_scheduler.model.view import FIXED, SHARED
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.cost import FormulaCost, TableCost, gpu_speedup, part_seconds
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.settings import Physics

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.model import InvalidInputError
-from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, KIND, MEMORY, NODE, PRICE, QUEUED, SINCE, WATTS
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, KIND, MEMORY, NODE, PRICE, QUEUED, SINCE, WATTS
 from hybrid_scheduler.physics.device import FIGURES, ClusterSpec, Device, Disturbance
 
 

@@ -10,21 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybrid_scheduler.model.device_columns import AVAILABLE, CPU, DEVICE_COLUMNS, GPU, KIND, MEMORY, NODE
+from hybrid_scheduler.model.kernel import FACT_COUNT, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import (
-    AVAILABLE,
-    CPU,
-    DEVICE_COLUMNS,
-    FACT_COUNT,
-    FIXED,
-    GPU,
-    KIND,
-    MEMORY,
-    NODE,
-    PENALTY,
-    SHARED,
-    SPLIT,
-)
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.optimum import best_idle_seconds, earliest_finish, idle_optimum
 

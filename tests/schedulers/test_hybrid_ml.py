@@ -14,9 +14,10 @@ from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.learning.features import feature_matrix
 from hybrid_scheduler.learning.forest.time_model import TimeModel
 from hybrid_scheduler.model import InvalidInputError, Task, TaskBatch
+from hybrid_scheduler.model.device_columns import BACKLOG, QUEUED
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.outcome import OutcomeBatch
-from hybrid_scheduler.model.view import BACKLOG, QUEUED, ClusterView
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.settings import Physics

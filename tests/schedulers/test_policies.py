@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.model import ClusterView, Decision, Part, Task
-from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, FACT_COUNT, PENALTY, QUEUED
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, QUEUED
+from hybrid_scheduler.model.kernel import FACT_COUNT, PENALTY
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.schedulers.registry import create_scheduler
 

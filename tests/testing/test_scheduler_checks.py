@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.model import ClusterView, Decision, InvalidInputError, Outcome, Part, Task
-from hybrid_scheduler.model.view import BACKLOG
+from hybrid_scheduler.model.device_columns import BACKLOG
 from hybrid_scheduler.schedulers.base import CompiledScheduler, RaceLearner, Scheduler, kernel
 from hybrid_scheduler.schedulers.cpu_only import CpuOnly
 from hybrid_scheduler.testing import schedulers as suite

@@ -17,7 +17,8 @@ from stable_baselines3.common.env_checker import check_env as check_for_sb3
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model import Decision, InvalidInputError, Task
-from hybrid_scheduler.model.view import SHARED, ClusterView
+from hybrid_scheduler.model.task_columns import SHARED
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec, Disturbance
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.physics.world import World

@@ -21,8 +21,8 @@ from hybrid_scheduler.cluster.state import (
     WAITING_TASKS,
     State,
 )
+from hybrid_scheduler.model.device_columns import BACKLOG, QUEUED, SINCE
 from hybrid_scheduler.model.task import IntArray
-from hybrid_scheduler.model.view import BACKLOG, QUEUED, SINCE
 
 
 def abandon(state: State, now: float, observing: bool) -> IntArray:

@@ -28,7 +28,7 @@ from hybrid_scheduler.cluster.state import (
     State,
 )
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import WAITING_COLUMNS
+from hybrid_scheduler.model.task_columns import WAITING_COLUMNS
 from hybrid_scheduler.physics.world import TimedTasks, World
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.state import FAILED, PARTS, TASKS, Records, State
+from hybrid_scheduler.model.kernel import SPLIT
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import SPLIT
 from hybrid_scheduler.physics.energy import task_totals
 from hybrid_scheduler.physics.world import World
 

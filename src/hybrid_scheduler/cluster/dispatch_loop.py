@@ -44,8 +44,10 @@ from hybrid_scheduler.cluster.state import (
     State,
 )
 from hybrid_scheduler.cluster.waiting import enter, leave, pick, shortest_seconds
+from hybrid_scheduler.model.device_columns import QUEUED
+from hybrid_scheduler.model.kernel import CHOSEN
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import CHOSEN, QUEUED, TASK_MEMORY, WAITING_SINCE
+from hybrid_scheduler.model.task_columns import TASK_MEMORY, WAITING_SINCE
 
 
 @inlined

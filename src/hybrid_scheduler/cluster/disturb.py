@@ -20,7 +20,7 @@ from hybrid_scheduler.cluster.state import (
     UNDECIDED,
     State,
 )
-from hybrid_scheduler.model.view import AVAILABLE, QUEUED
+from hybrid_scheduler.model.device_columns import AVAILABLE, QUEUED
 
 
 @nb.njit(cache=True)

@@ -37,7 +37,7 @@ from hybrid_scheduler.cluster.state import (
     State,
 )
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import TASK_MEMORY
+from hybrid_scheduler.model.task_columns import TASK_MEMORY
 
 
 @inlined

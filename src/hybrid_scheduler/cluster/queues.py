@@ -13,26 +13,10 @@ import numpy as np
 from hybrid_scheduler.cluster.compiled import hot, inlined
 from hybrid_scheduler.cluster.heap import push
 from hybrid_scheduler.cluster.state import DOOMED, FAILED, ILLEGAL, PLACED, UNDECIDED, Records
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED, SINCE
+from hybrid_scheduler.model.kernel import MEMORY_POLICY, PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import (
-    AVAILABLE,
-    BACKLOG,
-    CPU,
-    FIXED,
-    GPU,
-    KIND,
-    MEMORY,
-    MEMORY_POLICY,
-    NODE,
-    PART_DEVICE,
-    PART_EXPECTED,
-    PART_SHARE,
-    PENALTY,
-    QUEUED,
-    SHARED,
-    SINCE,
-    SPLIT,
-)
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 
 OVERRUN_SHARE = 0.25
 """A part that overruns its expected time counts as this share of the time it has run (SPEC section 4)."""

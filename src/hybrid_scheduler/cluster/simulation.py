@@ -44,9 +44,10 @@ from hybrid_scheduler.cluster.state import (
 )
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
+from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, KERNEL_SIGNATURE
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import DISPATCH_SIGNATURE, KERNEL_SIGNATURE, NO_FREE, NO_TIMES
+from hybrid_scheduler.model.view import NO_FREE, NO_TIMES
 from hybrid_scheduler.physics.world import TimedTasks, World
 
 NO_LIMIT = 2**62

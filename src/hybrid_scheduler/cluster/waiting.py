@@ -10,8 +10,9 @@ import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
 from hybrid_scheduler.cluster.state import NEWEST, OLDEST, WAITING_TASKS, WAITS, Records
+from hybrid_scheduler.model.device_columns import GPU, KIND, MEMORY
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import FIXED, GPU, KIND, MEMORY, SHARED
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 
 
 @hot

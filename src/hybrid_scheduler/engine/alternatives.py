@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import FIXED, SHARED
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.energy import busy_energy
 from hybrid_scheduler.physics.optimum import best_finish
 from hybrid_scheduler.physics.world import World

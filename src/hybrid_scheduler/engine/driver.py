@@ -15,9 +15,10 @@ from hybrid_scheduler.cluster.node import SimulatedNode, TaskBook
 from hybrid_scheduler.cluster.simulation import Waiting
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, SchedulerError
+from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, KERNEL_SIGNATURE
 from hybrid_scheduler.model.node import NO_LIMIT, Change, Node, Policy
 from hybrid_scheduler.model.task import Task, TaskBatch
-from hybrid_scheduler.model.view import DISPATCH_SIGNATURE, KERNEL_SIGNATURE, ClusterView
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 

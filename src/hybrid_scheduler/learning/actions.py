@@ -12,22 +12,10 @@ from typing import Final
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, NODE
+from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import (
-    AVAILABLE,
-    BACKLOG,
-    CPU,
-    FIXED,
-    GPU,
-    KIND,
-    NODE,
-    PART_DEVICE,
-    PART_EXPECTED,
-    PART_SHARE,
-    PENALTY,
-    SHARED,
-    SPLIT,
-)
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 
 ANY: Final = -1.0
 """Any kind of device, any node."""

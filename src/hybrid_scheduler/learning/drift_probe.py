@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from hybrid_scheduler.model.device_columns import KIND, MEMORY, PRICE, WATTS
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import KIND, MEMORY, PRICE, WATTS
 
 PROBES = 2
 """Outcomes wanted from every group of like devices after a change."""

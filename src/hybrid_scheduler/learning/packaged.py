@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from hybrid_scheduler.model.device_columns import KIND, MEMORY, NODE, PRICE, WATTS
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import KIND, MEMORY, NODE, PRICE, WATTS, ClusterView
+from hybrid_scheduler.model.view import ClusterView
 
 FOLDER: Final = Path(__file__).parent / "models"
 NODE_FILE: Final = FOLDER / "node.json"

@@ -15,79 +15,21 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from hybrid_scheduler.model.device_columns import (
+    AVAILABLE,
+    BACKLOG,
+    CPU,
+    GPU,
+    KIND,
+    MEMORY,
+    NODE,
+    PRICE,
+    QUEUED,
+    SINCE,
+    WATTS,
+)
 from hybrid_scheduler.model.errors import SchedulerError
 from hybrid_scheduler.model.task import FloatArray, IntArray, Task, kind_code
-
-TASK_SIZE: Final = 0
-TASK_INTENSITY: Final = 1
-TASK_MEMORY: Final = 2
-TASK_KIND: Final = 3
-TASK_PARENTS: Final = 4
-
-WAITING_SINCE: Final = 5
-"""Column of a waiting task, behind the `TASK_*` columns: when it became ready."""
-WAITING_COLUMNS: Final = 6
-
-KIND: Final = 0
-"""Device column: 0 is a CPU, 1 a GPU."""
-NODE: Final = 1
-MEMORY: Final = 2
-WATTS: Final = 3
-PRICE: Final = 4
-AVAILABLE: Final = 5
-"""Device column: 1 while the device is up, 0 after it failed. A decision must not name a device that is down."""
-QUEUED: Final = 6
-"""Device column: parts waiting and running."""
-SINCE: Final = 7
-"""Device column: when the current part started, NaN when none runs."""
-BACKLOG: Final = 8
-"""Device column: seconds of work there, as the scheduler expected when it placed it (SPEC section 4)."""
-DEVICE_COLUMNS: Final = 9
-
-SPLIT: Final = 0
-"""Fact: 0 for `concurrent`, 1 for `serial` splits."""
-PENALTY: Final = 1
-MEMORY_POLICY: Final = 2
-"""Fact: 0 for `fallback`, 1 for `fail`."""
-FACT_COUNT: Final = 3
-
-CPU: Final = 0.0
-GPU: Final = 1.0
-
-FIXED: Final = 0
-"""Row of `times`: seconds every part costs, however small its share."""
-SHARED: Final = 1
-"""Row of `times`: seconds that scale with the share."""
-
-PART_DEVICE: Final = 0
-PART_SHARE: Final = 1
-PART_EXPECTED: Final = 2
-
-KERNEL_SIGNATURE: Final = (
-    "int64(int64, float64, float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
-    " float64[::1], float64[:, ::1])"
-)
-"""Signature of a compiled policy: ``(number, now, task, devices, times, free, facts, state, out) -> parts``.
-
-`number` counts the decisions, `task` has the `TASK_*` columns, `devices` one row of device columns each, `times` the
-`FIXED` and `SHARED` seconds per device (shape (0, 0) unless the scheduler `uses_estimates` or `knows_truth`), `free`
-when each device will be free (length 0 unless it `knows_truth`), `facts` the public facts, `state` whatever the
-scheduler keeps. The policy writes one `PART_*` row per part into `out` and returns how many: 1 or 2.
-"""
-
-CHOSEN: Final = 2
-"""Row of a dispatch policy's `out` whose first number says which of the waiting tasks starts."""
-DISPATCH_SIGNATURE: Final = (
-    "int64(int64, float64, float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], float64[::1],"
-    " float64[::1], float64[:, ::1])"
-)
-"""Signature of a compiled dispatch: ``(number, now, waiting, times, devices, free, facts, state, out) -> parts``.
-
-`waiting` has a row per candidate, the shortest first, then the oldest (`TASK_*` columns and `WAITING_SINCE`), `times`
-their `FIXED` and `SHARED` seconds, zeros unless the scheduler sees times. The policy writes the row of the task to
-start into ``out[CHOSEN, 0]`` and its parts as a deciding policy does; 0 parts start nothing, until something changes.
-The rest is as in `KERNEL_SIGNATURE`.
-"""
 
 NO_TIMES: Final = np.zeros((0, 0))
 NO_FREE: Final = np.zeros(0)

@@ -13,7 +13,7 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import FIXED, SHARED
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.fluid import (
     ACCURACY,
     even_prices,

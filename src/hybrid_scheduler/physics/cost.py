@@ -17,7 +17,7 @@ import numpy as np
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.ranges import SECONDS
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
-from hybrid_scheduler.model.view import FIXED, SHARED
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.device import ClusterSpec
 
 Speedup = Literal["linear", "amdahl"]

@@ -13,10 +13,21 @@ from typing import Final, Literal
 
 import numpy as np
 
+from hybrid_scheduler.model.device_columns import (
+    AVAILABLE,
+    CPU,
+    DEVICE_COLUMNS,
+    GPU,
+    KIND,
+    MEMORY,
+    NODE,
+    PRICE,
+    SINCE,
+    WATTS,
+)
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.ranges import Range
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import AVAILABLE, CPU, DEVICE_COLUMNS, GPU, KIND, MEMORY, NODE, PRICE, SINCE, WATTS
 
 DeviceKind = Literal["cpu", "gpu"]
 

@@ -12,22 +12,10 @@ import math
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.model.device_columns import AVAILABLE, CPU, GPU, KIND, MEMORY, NODE
+from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import (
-    AVAILABLE,
-    CPU,
-    FIXED,
-    GPU,
-    KIND,
-    MEMORY,
-    NODE,
-    PART_DEVICE,
-    PART_EXPECTED,
-    PART_SHARE,
-    PENALTY,
-    SHARED,
-    SPLIT,
-)
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.cost import part_seconds
 
 STEPS = 20

@@ -8,9 +8,9 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.kernel import FACT_COUNT, MEMORY_POLICY, PENALTY, SPLIT
 from hybrid_scheduler.model.ranges import Range
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
-from hybrid_scheduler.model.view import FACT_COUNT, MEMORY_POLICY, PENALTY, SPLIT
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.noise import noise_factors

@@ -13,19 +13,12 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.model.decision import Decision, Part
+from hybrid_scheduler.model.kernel import CHOSEN, DISPATCH_SIGNATURE, KERNEL_SIGNATURE
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, Task
-from hybrid_scheduler.model.view import (
-    CHOSEN,
-    DISPATCH_SIGNATURE,
-    KERNEL_SIGNATURE,
-    NO_FREE,
-    WAITING_COLUMNS,
-    WAITING_SINCE,
-    ClusterView,
-    task_row,
-)
+from hybrid_scheduler.model.task_columns import WAITING_COLUMNS, WAITING_SINCE
+from hybrid_scheduler.model.view import NO_FREE, ClusterView, task_row
 from hybrid_scheduler.model.waiting import WaitingRoom
 
 Kernel = Callable[..., int]

@@ -5,21 +5,10 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, GPU, KIND, MEMORY, NODE, QUEUED
+from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import (
-    AVAILABLE,
-    BACKLOG,
-    FIXED,
-    GPU,
-    KIND,
-    MEMORY,
-    NODE,
-    PART_DEVICE,
-    PART_EXPECTED,
-    PART_SHARE,
-    QUEUED,
-    SHARED,
-)
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 
 ANY_NODE = -1.0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.model.view import CPU, GPU
+from hybrid_scheduler.model.device_columns import CPU, GPU
 from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
 from hybrid_scheduler.schedulers.choose import ANY_NODE, least_loaded, whole
 

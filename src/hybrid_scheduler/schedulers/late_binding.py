@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numba as nb
 
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, NODE, QUEUED
+from hybrid_scheduler.model.kernel import PART_DEVICE
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, CPU, FIXED, GPU, KIND, NODE, PART_DEVICE, QUEUED, SHARED
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.optimum import earliest_finish
 from hybrid_scheduler.schedulers.choose import whole, whole_device
 

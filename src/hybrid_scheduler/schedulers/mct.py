@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hybrid_scheduler.model.task import Task
-from hybrid_scheduler.model.view import FIXED, SHARED, TASK_MEMORY, ClusterView
+from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
 from hybrid_scheduler.schedulers.choose import whole, whole_device
 

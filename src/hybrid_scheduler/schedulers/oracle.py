@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from hybrid_scheduler.model.device_columns import CPU, GPU
 from hybrid_scheduler.model.task import Task
-from hybrid_scheduler.model.view import CPU, GPU, TASK_MEMORY, ClusterView
+from hybrid_scheduler.model.task_columns import TASK_MEMORY
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.optimum import earliest_finish
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
 from hybrid_scheduler.schedulers.choose import ANY_NODE, least_loaded, whole

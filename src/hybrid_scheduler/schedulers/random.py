@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hybrid_scheduler.model.device_columns import AVAILABLE, CPU, GPU, KIND, NODE
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import AVAILABLE, CPU, GPU, KIND, NODE
 from hybrid_scheduler.physics.noise import uniform
 from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
 from hybrid_scheduler.schedulers.choose import ANY_NODE, in_turn, least_loaded, shared

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hybrid_scheduler.model.device_columns import CPU, GPU, NODE
 from hybrid_scheduler.model.task import Task
-from hybrid_scheduler.model.view import CPU, GPU, NODE, ClusterView
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
 from hybrid_scheduler.schedulers.choose import ANY_NODE, in_turn, least_loaded, shared
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.kernel import CHOSEN
 from hybrid_scheduler.model.task import Task
-from hybrid_scheduler.model.view import CHOSEN, TASK_MEMORY, ClusterView
+from hybrid_scheduler.model.task_columns import TASK_MEMORY
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.schedulers.base import CompiledDispatcher, dispatch_kernel
 from hybrid_scheduler.schedulers.late_binding import idle_pair, start_now

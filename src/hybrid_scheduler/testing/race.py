@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model.outcome import OutcomeBatch
-from hybrid_scheduler.model.view import FIXED, SHARED
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.testing.schedule import PlainDevice, Rules, assert_valid_schedule
 

@@ -19,8 +19,10 @@ from hybrid_scheduler.learning.dqn.policy import (
     evaluate,
     task_features,
 )
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG
+from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import AVAILABLE, BACKLOG, PENALTY, SHARED, SPLIT
+from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
 

@@ -35,9 +35,12 @@ from hybrid_scheduler.learning.drift_probe import PROBES, DriftProbe, device_gro
 from hybrid_scheduler.learning.pending_decisions import PendingDecision, PendingDecisions
 from hybrid_scheduler.learning.running_means import RunningMeans
 from hybrid_scheduler.model.decision import Decision, Part
+from hybrid_scheduler.model.device_columns import KIND
+from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, IntArray, Task
-from hybrid_scheduler.model.view import KIND, PENALTY, SHARED, SPLIT, ClusterView, task_row
+from hybrid_scheduler.model.task_columns import SHARED
+from hybrid_scheduler.model.view import ClusterView, task_row
 
 TRUST_AFTER = 1000
 """Gradient steps until the learned value counts in full after a start or a drift."""

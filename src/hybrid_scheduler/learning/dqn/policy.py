@@ -22,25 +22,10 @@ from hybrid_scheduler.learning.actions import (
     rank_devices,
     write_parts,
 )
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, WATTS
+from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import (
-    AVAILABLE,
-    BACKLOG,
-    CPU,
-    GPU,
-    KIND,
-    MEMORY,
-    NODE,
-    PART_DEVICE,
-    PART_EXPECTED,
-    PART_SHARE,
-    SHARED,
-    SPLIT,
-    TASK_INTENSITY,
-    TASK_MEMORY,
-    TASK_SIZE,
-    WATTS,
-)
+from hybrid_scheduler.model.task_columns import SHARED, TASK_INTENSITY, TASK_MEMORY, TASK_SIZE
 
 CPUS: Final = 0
 GPUS: Final = 1

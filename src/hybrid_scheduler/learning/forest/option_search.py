@@ -13,26 +13,10 @@ import numpy as np
 
 from hybrid_scheduler.learning.features import FEATURES, write_features
 from hybrid_scheduler.learning.forest.predict import add_forest
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED, WATTS
+from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.view import (
-    AVAILABLE,
-    BACKLOG,
-    CPU,
-    GPU,
-    KIND,
-    MEMORY,
-    NODE,
-    PART_DEVICE,
-    PART_EXPECTED,
-    PART_SHARE,
-    PENALTY,
-    QUEUED,
-    SPLIT,
-    TASK_INTENSITY,
-    TASK_MEMORY,
-    TASK_SIZE,
-    WATTS,
-)
+from hybrid_scheduler.model.task_columns import TASK_INTENSITY, TASK_MEMORY, TASK_SIZE
 
 TREES: Final = 0
 """Header: 0 as long as nothing has been learned."""

@@ -13,22 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.learning.actions import ANY, decode, first_done, write_parts
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED, WATTS
+from hybrid_scheduler.model.kernel import PART_DEVICE, PART_SHARE
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.view import (
-    AVAILABLE,
-    BACKLOG,
-    CPU,
-    FIXED,
-    GPU,
-    KIND,
-    MEMORY,
-    NODE,
-    PART_DEVICE,
-    PART_SHARE,
-    QUEUED,
-    SHARED,
-    WATTS,
-)
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
 
 TASK_INPUTS: Final = 3
 """Places of an observation that describe the task: log size, intensity, log memory, as deviations from the usual."""

@@ -15,7 +15,8 @@ import numpy as np
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
-from hybrid_scheduler.model.view import SHARED, ClusterView
+from hybrid_scheduler.model.task_columns import SHARED
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.energy import busy_energy
 from hybrid_scheduler.physics.world import World

@@ -1,0 +1,42 @@
+"""What a compiled policy is called with and writes: signatures, facts of the node, rows of a decision."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SPLIT: Final = 0
+"""Fact: 0 for `concurrent`, 1 for `serial` splits."""
+PENALTY: Final = 1
+MEMORY_POLICY: Final = 2
+"""Fact: 0 for `fallback`, 1 for `fail`."""
+FACT_COUNT: Final = 3
+
+PART_DEVICE: Final = 0
+PART_SHARE: Final = 1
+PART_EXPECTED: Final = 2
+
+KERNEL_SIGNATURE: Final = (
+    "int64(int64, float64, float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
+    " float64[::1], float64[:, ::1])"
+)
+"""Signature of a compiled policy: ``(number, now, task, devices, times, free, facts, state, out) -> parts``.
+
+`number` counts the decisions, `task` has the `TASK_*` columns, `devices` one row of device columns each, `times` the
+`FIXED` and `SHARED` seconds per device (shape (0, 0) unless the scheduler `uses_estimates` or `knows_truth`), `free`
+when each device will be free (length 0 unless it `knows_truth`), `facts` the public facts, `state` whatever the
+scheduler keeps. The policy writes one `PART_*` row per part into `out` and returns how many: 1 or 2.
+"""
+
+CHOSEN: Final = 2
+"""Row of a dispatch policy's `out` whose first number says which of the waiting tasks starts."""
+DISPATCH_SIGNATURE: Final = (
+    "int64(int64, float64, float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], float64[::1],"
+    " float64[::1], float64[:, ::1])"
+)
+"""Signature of a compiled dispatch: ``(number, now, waiting, times, devices, free, facts, state, out) -> parts``.
+
+`waiting` has a row per candidate, the shortest first, then the oldest (`TASK_*` columns and `WAITING_SINCE`), `times`
+their `FIXED` and `SHARED` seconds, zeros unless the scheduler sees times. The policy writes the row of the task to
+start into ``out[CHOSEN, 0]`` and its parts as a deciding policy does; 0 parts start nothing, until something changes.
+The rest is as in `KERNEL_SIGNATURE`.
+"""

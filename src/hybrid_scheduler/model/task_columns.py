@@ -1,0 +1,20 @@
+"""Columns of tasks and of their times in the arrays that compiled policies read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TASK_SIZE: Final = 0
+TASK_INTENSITY: Final = 1
+TASK_MEMORY: Final = 2
+TASK_KIND: Final = 3
+TASK_PARENTS: Final = 4
+
+WAITING_SINCE: Final = 5
+"""Column of a waiting task, behind the `TASK_*` columns: when it became ready."""
+WAITING_COLUMNS: Final = 6
+
+FIXED: Final = 0
+"""Row of `times`: seconds every part costs, however small its share."""
+SHARED: Final = 1
+"""Row of `times`: seconds that scale with the share."""
