@@ -84,14 +84,11 @@ def test_a_device_that_is_down_cannot_start_anything() -> None:
     assert np.isfinite(queues[~down]).all()
 
 
-def test_the_live_race_notes_what_the_batch_race_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_live_race_notes_what_the_batch_race_does() -> None:
     """Also of tasks whose neighbours are forgotten already."""
-    from hybrid_scheduler.engine import live
-
-    monkeypatch.setattr(live, "FORGET", 16)
     world, tasks = World(ClusterSpec.default(2)), workload(dependency_prob=0.0)
     whole = {name: Race(tasks, world).run(create_scheduler(name), recording=True) for name in ("greedy", "sjf")}
-    race = LiveRace({name: create_scheduler(name) for name in whole}, world)
+    race = LiveRace({name: create_scheduler(name) for name in whole}, world, forget=16)
     race.add(tasks)
     ends = [*np.linspace(0.0, 12.0, 40), np.inf]
     turns = [race.advance(float(end)).finished for end in ends]

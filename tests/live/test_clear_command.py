@@ -12,7 +12,6 @@ import pytest
 from databases import NewDatabase
 from live_service import until
 
-from hybrid_scheduler.live import command_queue
 from hybrid_scheduler.live.clearing import Clearing
 from hybrid_scheduler.live.command_queue import CommandQueue
 from hybrid_scheduler.live.link import COMMAND, Message
@@ -84,14 +83,14 @@ def test_the_queue_moves_on_while_it_goes_on(writer: Writer, monkeypatch: pytest
     assert clearing.ended.result(10.0) == Cleared(9, 18, 9, 1)
 
 
-def test_a_long_one_is_answered_half_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_queue, "CLEAR_SECONDS", 0.0)
+def test_a_long_one_is_answered_half_way() -> None:
     sent: list[dict[str, Any]] = []
     clearing = Clearing(SimpleNamespace())  # type: ignore[arg-type]
     runner = SimpleNamespace(
         clear=lambda: clearing, watch_clearing=lambda: None, state="running", writer=SimpleNamespace(available=True)
     )
-    queue = CommandQueue(SimpleNamespace(send=lambda _, reply: sent.append(reply)), runner)  # type: ignore[arg-type]
+    link = SimpleNamespace(send=lambda _, reply: sent.append(reply))
+    queue = CommandQueue(link, runner, clear_seconds=0.0)  # type: ignore[arg-type]
     ask = Message(COMMAND, orjson.dumps({"number": 7, "name": "clear", "arguments": {}}))
     queue.take([ask])
     until(lambda: (queue.settle(), queue.send_replies(), sent)[-1], "an answer", 5.0)  # type: ignore[func-returns-value]

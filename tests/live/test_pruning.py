@@ -7,8 +7,6 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import pytest
-
 from hybrid_scheduler.live import pruning
 from hybrid_scheduler.live.pruning import Pruner
 from hybrid_scheduler.store import Retention, StoreUnavailableError
@@ -35,11 +33,13 @@ class Asked:
         return answer
 
 
-def steps(asked: Asked, *events: Callable[[Pruner], None], owner: bool = True) -> list[int]:
+def steps(
+    asked: Asked, *events: Callable[[Pruner], None], owner: bool = True, seconds: float = pruning.LOOK_SECONDS
+) -> list[int]:
     """The steps that follow these events, one after the other."""
 
     async def run() -> None:
-        pruner = Pruner(LIMITS, asked, lambda: owner)
+        pruner = Pruner(LIMITS, asked, lambda: owner, seconds=seconds)
         running = asyncio.create_task(pruner.run())
         for event in events:
             event(pruner)
@@ -63,9 +63,8 @@ def test_a_few_tasks_are_not_worth_a_look_but_a_full_disk_is() -> None:
     assert steps(Asked(), lambda pruner: pruner.wrote(10**6)) == [1000], "a step stays short"
 
 
-def test_time_passes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "LOOK_SECONDS", 0.0)
-    assert len(steps(Asked(), lambda pruner: None)) > 1
+def test_time_passes_too() -> None:
+    assert len(steps(Asked(), lambda pruner: None, seconds=0.0)) > 1
 
 
 def test_who_does_not_own_the_race_prunes_nothing() -> None:

@@ -13,21 +13,29 @@ import pytest
 from databases import NewDatabase
 from live_service import until
 
-from hybrid_scheduler.live import pruning
-from hybrid_scheduler.live import writer as writer_module
 from hybrid_scheduler.live.clearing import Clearing
-from hybrid_scheduler.live.writer import LostLeaseError, Writer
-from hybrid_scheduler.store import Batch, Retention, RunRow, Store, StoreUnavailableError, connect, open_store
+from hybrid_scheduler.live.writer import (
+    ASK_SECONDS,
+    DEFAULT_LIMITS,
+    LEASE_SECONDS,
+    LostLeaseError,
+    Writer,
+    WriterLimits,
+)
+from hybrid_scheduler.store import Batch, Retention, RunRow, Store, StoreLimits, StoreUnavailableError, open_store
 from hybrid_scheduler.testing.store.samples import SCHEDULERS, begin, sample
 
 Said = list[tuple[str, str]]
+SMALL = StoreLimits(file_pages=700)
 
 
 @contextmanager
-def opened(url: str, owner: str = "me", **limits: float) -> Iterator[tuple[Writer, Said]]:
+def opened(
+    url: str, owner: str = "me", limits: WriterLimits = DEFAULT_LIMITS, **history: float
+) -> Iterator[tuple[Writer, Said]]:
     said: Said = []
-    retention = Retention(**limits)  # type: ignore[arg-type]
-    writer = Writer(url, owner, lambda level, line: said.append((level, line)), retention)
+    retention = Retention(**history)  # type: ignore[arg-type]
+    writer = Writer(url, owner, lambda level, line: said.append((level, line)), retention, limits)
     writer.open()
     try:
         yield writer, said
@@ -66,9 +74,7 @@ def test_a_slow_store_makes_the_engine_wait(new_sqlite: NewDatabase, monkeypatch
         return await write(store, rows)
 
     monkeypatch.setattr(Store, "write", slowly)
-    monkeypatch.setattr(writer_module, "MOST_WAITING", 500)
-    monkeypatch.setattr(writer_module, "SLOW_SECONDS", 0.1)
-    with opened(new_sqlite()) as (writer, _):
+    with opened(new_sqlite(), limits=WriterLimits(waiting_tasks=500, slow_seconds=0.1)) as (writer, _):
         run = begun(writer)
         for first in range(0, 500, 50):
             assert not writer.full
@@ -137,10 +143,8 @@ def test_old_tasks_are_pruned_between_batches(database_url: str) -> None:
         assert said == []
 
 
-def test_a_full_disk_is_waited_for_and_cleared(new_sqlite: NewDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "SQLITE_PRAGMAS", (*connect.SQLITE_PRAGMAS, "max_page_count = 700"))
-    monkeypatch.setattr(writer_module, "RENEW_SECONDS", 0.05)
-    with opened(new_sqlite()) as (writer, said):
+def test_a_full_disk_is_waited_for_and_cleared(new_sqlite: NewDatabase) -> None:
+    with opened(new_sqlite(), limits=WriterLimits(renew_seconds=0.05, store=SMALL)) as (writer, said):
         run = begun(writer)
         number = 0
         while not writer.disk_full:
@@ -160,12 +164,9 @@ def test_a_full_disk_is_waited_for_and_cleared(new_sqlite: NewDatabase, monkeypa
     assert said[0][1].startswith("the disk of the store is full, the engine waits: ")
 
 
-def test_a_full_disk_makes_room_by_itself_when_something_is_beyond_a_limit(
-    new_sqlite: NewDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connect, "SQLITE_PRAGMAS", (*connect.SQLITE_PRAGMAS, "max_page_count = 700"))
-    monkeypatch.setattr(pruning, "LOOK_TASKS", 10**9)  # only a full disk makes it look
-    with opened(new_sqlite(), tasks=300) as (writer, _):
+def test_a_full_disk_makes_room_by_itself_when_something_is_beyond_a_limit(new_sqlite: NewDatabase) -> None:
+    # Only a full disk makes it look.
+    with opened(new_sqlite(), limits=WriterLimits(look_tasks=10**9, store=SMALL), tasks=300) as (writer, _):
         run = begun(writer)
         for first in range(0, 6000, 100):
             writer.put(batch(run, first, 100))
@@ -174,10 +175,9 @@ def test_a_full_disk_makes_room_by_itself_when_something_is_beyond_a_limit(
         assert writer.problem == ""
 
 
-def test_a_locked_store_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "LOCK_SECONDS", 0.2)
+def test_a_locked_store_is_a_problem(tmp_path: Path) -> None:
     file = tmp_path / "store.db"
-    with opened(f"sqlite:///{file}") as (writer, _):
+    with opened(f"sqlite:///{file}", limits=WriterLimits(store=StoreLimits(lock_seconds=0.2))) as (writer, _):
         run = begun(writer)
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -188,11 +188,8 @@ def test_a_locked_store_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyP
         until(lambda: writer.problem == "", "the end of it")
 
 
-def test_a_store_that_does_not_answer_is_a_problem_before_it_fails(
-    new_sqlite: NewDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writer_module, "SILENT_SECONDS", 0.1)
-    with opened(new_sqlite()) as (writer, _):
+def test_a_store_that_does_not_answer_is_a_problem_before_it_fails(new_sqlite: NewDatabase) -> None:
+    with opened(new_sqlite(), limits=WriterLimits(silent_seconds=0.1)) as (writer, _):
         begun(writer)
         slow = writer.at_once(_slowly)
         until(lambda: "has not answered for" in writer.problem, "the problem")
@@ -238,9 +235,9 @@ def test_the_lease_goes_to_one_and_then_to_the_next(database_url: str) -> None:
         until(lambda: one.owned, "the lease")
         with opened(database_url, "two") as (two, _):
             until(lambda: two.asked, "an answer")
-            time.sleep(2 * writer_module.ASK_SECONDS)
+            time.sleep(2 * ASK_SECONDS)
             assert not two.owned
             one.close()
             began = time.monotonic()
             until(lambda: two.owned, "the lease")
-            assert time.monotonic() - began < writer_module.LEASE_SECONDS, "it was given back, not left to expire"
+            assert time.monotonic() - began < LEASE_SECONDS, "it was given back, not left to expire"

@@ -53,7 +53,7 @@ def new_service(service_settings: dict[str, Any], timeouts: Timeouts) -> Iterato
     """Makes running services; settings as keyword arguments."""
     with ExitStack() as running:
 
-        def make(opener: Any = None, **settings: Any) -> Service:
+        def make(opener: Any = None, timeouts: Timeouts = timeouts, **settings: Any) -> Service:
             service = Service(ServiceSettings(**(service_settings | settings)), opener, timeouts)
             running.enter_context(service.client)
             return service

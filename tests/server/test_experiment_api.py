@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hybrid_scheduler.cli import INTERRUPTED
 from hybrid_scheduler.experiments.progress_file import read_progress
 from hybrid_scheduler.server import experiment_jobs
 from hybrid_scheduler.server.run_files import run_files
+from hybrid_scheduler.server.timeouts import Timeouts
 from hybrid_scheduler.store import RunRow
 
 LONG = {"name": "load", "seeds": 50, "tasks": 1_000_000}
@@ -127,9 +129,9 @@ def test_one_at_a_time_and_cancelling(service: Service) -> None:
     assert client.get(f"/api/runs/{job['run_id']}/files").json() == []
 
 
-def test_an_experiment_ends_with_the_service(new_service: NewService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment_jobs, "PATIENCE", 0.0)  # killed, so the service must end the run
-    service = new_service()
+def test_an_experiment_ends_with_the_service(new_service: NewService, timeouts: Timeouts) -> None:
+    # killed, so the service must end the run
+    service = new_service(timeouts=replace(timeouts, cancelled_experiment=0.0))
     job = service.client.post("/api/experiments", json=LONG).json()
     job = _followed(service, job["id"], until="stored")
     pid = _process(service, job["id"])

@@ -10,16 +10,14 @@ import pytest
 from pyarrow import parquet
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.store import StoreUnavailableError, export, open_store
+from hybrid_scheduler.store import StoreLimits, StoreUnavailableError, open_store
 from hybrid_scheduler.testing.store.samples import begin, sample
 
 
 @pytest.mark.parametrize("chunk", [4, 5, 7, 100])
-def test_chunks_join(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    monkeypatch.setattr(export, "CHUNK", chunk)
-
+def test_chunks_join(database_url: str, tmp_path: Path, chunk: int) -> None:
     async def write() -> list[int]:
-        async with await open_store(database_url) as store:
+        async with await open_store(database_url, limits=StoreLimits(export_rows=chunk)) as store:
             run = await begin(store)
             batch = sample(run, range(0, 40, 2))
             await store.write(batch)
@@ -35,13 +33,12 @@ def test_chunks_join(database_url: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
-    monkeypatch.setattr(export, "CHUNK", 5)
     file = tmp_path / "out" / f"tasks.{ending}"
     file.parent.mkdir()
     file.write_text("what was there before")
 
     async def write() -> None:
-        async with await open_store(f"sqlite:///{tmp_path}/store.db") as store:
+        async with await open_store(f"sqlite:///{tmp_path}/store.db", limits=StoreLimits(export_rows=5)) as store:
             run = await begin(store)
             await store.write(sample(run, range(20)))
             database = store._database
@@ -63,7 +60,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     async def write() -> None:
-        async with await open_store(f"sqlite:///{tmp_path}/store.db") as store:
+        async with await open_store(f"sqlite:///{tmp_path}/store.db", limits=StoreLimits(export_rows=5)) as store:
             (tmp_path / "tasks.csv").mkdir()
             with pytest.raises(InvalidInputError, match=r"tasks\.csv: the file cannot be written"):
                 await store.export("tasks", tmp_path / "tasks.csv")

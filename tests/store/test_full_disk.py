@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from databases import NewDatabase
 
-from hybrid_scheduler.store import Cleared, Retention, Store, StoreUnavailableError, clearing, connect, open_store
+from hybrid_scheduler.store import Cleared, Retention, Store, StoreLimits, StoreUnavailableError, clearing, open_store
 from hybrid_scheduler.store.reserve import LEAST, LEFT_FREE, MOST, Reserve
 from hybrid_scheduler.testing.store.samples import begin, sample, stored_numbers
 
@@ -28,9 +28,7 @@ class Disk(NamedTuple):
     free: int
 
 
-@pytest.fixture
-def small_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "SQLITE_PRAGMAS", (*connect.SQLITE_PRAGMAS, f"max_page_count = {PAGES}"))
+SMALL = StoreLimits(file_pages=PAGES)
 
 
 async def fill(store: Store) -> tuple[int, int]:
@@ -50,11 +48,11 @@ async def fill(store: Store) -> tuple[int, int]:
     return run.id, count
 
 
-def test_clearing_makes_room(small_disk: None, new_sqlite: NewDatabase) -> None:
+def test_clearing_makes_room(new_sqlite: NewDatabase) -> None:
     url = new_sqlite()
 
     async def use() -> None:
-        async with await open_store(url) as store:
+        async with await open_store(url, limits=SMALL) as store:
             run_id, count = await fill(store)
             assert await store.clear() == Cleared(count, 2 * count, count, 0)
             run = await store.run(run_id)
@@ -64,11 +62,11 @@ def test_clearing_makes_room(small_disk: None, new_sqlite: NewDatabase) -> None:
     asyncio.run(use())
 
 
-def test_pruning_makes_room(small_disk: None, new_sqlite: NewDatabase) -> None:
+def test_pruning_makes_room(new_sqlite: NewDatabase) -> None:
     url = new_sqlite()
 
     async def use() -> None:
-        async with await open_store(url) as store:
+        async with await open_store(url, limits=SMALL) as store:
             run_id, count = await fill(store)
             while await store.prune(Retention(tasks=300)):
                 pass

@@ -10,7 +10,8 @@ import pytest
 from databases import NewDatabase, run_sql
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.store import Retention, Store, disk, open_store, runs, writing
+from hybrid_scheduler.store import Retention, Store, StoreLimits, disk, open_store
+from hybrid_scheduler.store.limits import DEFAULT_LIMITS
 from hybrid_scheduler.testing.store.samples import SCHEDULERS, begin, sample, stored_numbers
 
 START = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
@@ -26,10 +27,10 @@ class Clock:
         return self.now
 
 
-def use(url: str, work: Callable[[Store, Clock], Awaitable[None]]) -> None:
+def use(url: str, work: Callable[[Store, Clock], Awaitable[None]], limits: StoreLimits = DEFAULT_LIMITS) -> None:
     async def opened() -> None:
         clock = Clock()
-        async with await open_store(url, clock=clock) as store:
+        async with await open_store(url, clock=clock, limits=limits) as store:
             await work(store, clock)
 
     asyncio.run(opened())
@@ -161,10 +162,7 @@ def test_results_of_one_scheduler_from_runs_it_was_in(database_url: str) -> None
     use(database_url, work)
 
 
-def test_runs_and_versions_are_bounded(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "MOST_RUNS", 5)
-    monkeypatch.setattr(writing, "KEPT_VERSIONS", 5)
-
+def test_runs_and_versions_are_bounded(database_url: str) -> None:
     async def work(store: Store, clock: Clock) -> None:
         kept = await begin(store, 10)
         await store.write(sample(kept, [0]))
@@ -179,7 +177,7 @@ def test_runs_and_versions_are_bounded(database_url: str, monkeypatch: pytest.Mo
         for name in ("rl_agent", "hybrid_ml"):
             assert [each.rows for each in await store.model_versions(100, name)] == [7, 6, 5, 4, 3]
 
-    use(database_url, work)
+    use(database_url, work, StoreLimits(runs=5, versions=5))
 
 
 def test_a_long_reason_is_cut(database_url: str) -> None:

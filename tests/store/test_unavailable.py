@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from hybrid_scheduler.store import Store, StoreUnavailableError, connect, open_store
+from hybrid_scheduler.store import Store, StoreLimits, StoreUnavailableError, connect, open_store
 from hybrid_scheduler.testing.store.samples import begin, sample, stored_numbers
 
 OTHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> {me}"
@@ -76,12 +76,10 @@ async def until_somebody_waits(admin: asyncpg.Connection) -> None:
     raise AssertionError("the write never waited for the lock")
 
 
-def test_a_lock_that_is_never_released(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "LOCK_SECONDS", 1)
-
+def test_a_lock_that_is_never_released(postgres_url: str) -> None:
     async def use() -> None:
         admin = await postgres(postgres_url)
-        async with await open_store(postgres_url) as store:
+        async with await open_store(postgres_url, limits=StoreLimits(lock_seconds=1.0)) as store:
             await begin(store)
             async with admin.transaction():
                 await admin.execute("SELECT * FROM id_counter FOR UPDATE")
@@ -136,12 +134,11 @@ def test_ping_does_not_wait_for_ever(postgres_url: str) -> None:
     asyncio.run(use())
 
 
-def test_a_locked_sqlite_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "LOCK_SECONDS", 0.2)
+def test_a_locked_sqlite_file(tmp_path: Path) -> None:
     file = tmp_path / "store.db"
 
     async def use() -> None:
-        async with await open_store(f"sqlite:///{file}") as store:
+        async with await open_store(f"sqlite:///{file}", limits=StoreLimits(lock_seconds=0.2)) as store:
             run = await begin(store)
             other = sqlite3.connect(file, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")

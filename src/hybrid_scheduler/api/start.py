@@ -39,7 +39,7 @@ def prepare(
     """
     if start.models and start.train_tasks is not None:
         raise InvalidInputError("model and train_tasks both say how learners start; leave one out")
-    learners = {name: each for name, each in schedulers.items() if isinstance(each, Learner)}
+    learners = {name: scheduler for name, scheduler in schedulers.items() if isinstance(scheduler, Learner)}
     chosen = _models(start.models, learners)
     notes, training, cluster = [], None, scenario.world.cluster
     for name, learner in learners.items():

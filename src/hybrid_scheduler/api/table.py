@@ -199,7 +199,7 @@ def _legend(result: ComparisonResult, order: list[str], goal: str) -> list[str]:
             ("makespan", "makespan", bound.makespan),
             ("avg_response", "mean response", bound.avg_response),
         ):
-            reached: list[Any] = [each.metrics[metric] for each in result.schedulers.values()]
+            reached: list[Any] = [entry.metrics[metric] for entry in result.schedulers.values()]
             best = min(value for value in reached if value is not None)
             above = f" (the best is {best / least:.2f} times that)" if least > 0 else ""
             parts.append(f"{words} {_seconds(least)}{above}")

@@ -120,14 +120,14 @@ def experiment(
     from hybrid_scheduler.reports.report import missing_extras, write_report
     from hybrid_scheduler.reports.run_folder import open_run
 
-    found = find_experiment(name)
-    chosen = _configured(found, load_config(config), tasks, train_tasks, split)
+    experiment = find_experiment(name)
+    chosen = _configured(experiment, load_config(config), tasks, train_tasks, split)
     folder = out or DEFAULT_OUT / name
     folder.mkdir(parents=True, exist_ok=True)
     check_writable(json)
     check_writable(str(folder / "result.json"))
     check_writable(None if progress_file is None else str(progress_file))
-    seed_list = range(seed, seed + (found.default_seeds if seeds is None else seeds))
+    seed_list = range(seed, seed + (experiment.default_seeds if seeds is None else seeds))
     with kept_experiment(chosen, seed_list, folder, wanted=not no_store) as kept:
         told = None if progress_file is None else ProgressFile(progress_file, kept.run_id)
         with _progress(told) as progress:
@@ -200,7 +200,7 @@ def _progress(file: ProgressFile | None) -> Iterator[Callable[[int, int], None] 
 
 
 def _configured(
-    found: type[Experiment],
+    experiment: type[Experiment],
     settings: Config,
     tasks: int | None,
     train_tasks: int | None,
@@ -209,9 +209,9 @@ def _configured(
     """The experiment as asked for: command line, environment, file, in this order."""
     from hybrid_scheduler.scenario import ScenarioOptions
 
-    registered = {found.variants.get(name, (name, {}))[0] for name in found.schedulers}
+    registered = {experiment.variants.get(name, (name, {}))[0] for name in experiment.schedulers}
     sizes = {"tasks": tasks, "train_tasks": train_tasks}
-    return found(
+    return experiment(
         world=ScenarioOptions(split=split).world(settings),
         parameters={name: settings.parameters(name) for name in sorted(registered)},
         **{key: value for key, value in sizes.items() if value is not None},
@@ -263,10 +263,10 @@ def _comparisons(point: PointResult, metric: str) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for title in ("scheduler", "compared with", f"by {metric}", "verdict"):
         table.add_column(title, justify="right" if title.startswith("by") else "left", no_wrap=True)
-    for each in point.comparisons:
-        if each.metric == metric:
-            between = "" if each.low is None else f" [{each.low:.3g}, {each.high:.3g}]"
-            table.add_row(each.a, each.b, f"{each.difference:+.3g}{between}", each.verdict)
+    for comparison in point.comparisons:
+        if comparison.metric == metric:
+            between = "" if comparison.low is None else f" [{comparison.low:.3g}, {comparison.high:.3g}]"
+            table.add_row(comparison.a, comparison.b, f"{comparison.difference:+.3g}{between}", comparison.verdict)
     return table
 
 

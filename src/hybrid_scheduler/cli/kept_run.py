@@ -96,7 +96,7 @@ class KeptRun:
         for start in range(0, len(tasks), BLOCK):
             inside = np.zeros(len(tasks), dtype=np.bool_)
             inside[start : start + BLOCK] = True
-            outcomes = {name: iter(each.select(inside)) for name, each in self._outcomes.items()}
+            outcomes = {name: iter(batch.select(inside)) for name, batch in self._outcomes.items()}
             for first in range(start, min(start + BLOCK, len(tasks)), BATCH):
                 last = min(first + BATCH, len(tasks))
                 await store.write(_batch(run, tasks, ids, range(first, last), outcomes))
@@ -120,8 +120,8 @@ def _batch(
     for position, task_id in zip(positions, stored, strict=True):
         parents = tasks.parents[tasks.parent_start[position] : tasks.parent_start[position + 1]]
         rows.append(task_row(tasks[position], run.id, task_id, ids[parents].tolist()))
-    found = {name: list(islice(each, len(stored))) for name, each in outcomes.items()}
+    by_name = {name: list(islice(batch, len(stored))) for name, batch in outcomes.items()}
     results = [
-        result_row(found[name][index], name, task_id) for index, task_id in enumerate(stored) for name in outcomes
+        result_row(by_name[name][index], name, task_id) for index, task_id in enumerate(stored) for name in outcomes
     ]
     return Batch(rows, results)

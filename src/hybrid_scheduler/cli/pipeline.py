@@ -68,9 +68,9 @@ def pipeline(
 
     say("1/5 profile: this machine's CPU and accelerator")
     profiler = HardwareProfiler(seed=scenario.seed)
-    found = profiler.profile_range((256, 512, 1024))
+    profile = profiler.profile_range((256, 512, 1024))
     profiler.save_profile(files.profile)
-    for remark in filter(None, (found.note, found.warning)):
+    for remark in filter(None, (profile.note, profile.warning)):
         note(remark)
     say(f"2/5 generate: {train_tasks} training tasks")
     write_csv(files.workload, training.batch())
@@ -91,7 +91,7 @@ def pipeline(
     say("5/5 report")
     report = _write_report(result, outcomes, files, train_tasks)
     if json is not None:
-        write_json(json, {"profile": found.to_json(), "models": models, "race": result.to_json()})
+        write_json(json, {"profile": profile.to_json(), "models": models, "race": result.to_json()})
     if not quiet:
         show(result)
         trained = [facts["path"] for facts in models.values()]

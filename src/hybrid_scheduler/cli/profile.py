@@ -50,14 +50,14 @@ def profile(
     out.parent.mkdir(parents=True, exist_ok=True)
     check_writable(str(out))
     with progress_bar([*map(str, wanted), TRANSFERS], 1) as bar:
-        found = profiler.profile_range(wanted, None if bar is None else lambda step: bar(step, 0))
+        profile = profiler.profile_range(wanted, None if bar is None else lambda step: bar(step, 0))
     profiler.save_profile(out)
-    for remark in filter(None, (found.note, found.warning)):
+    for remark in filter(None, (profile.note, profile.warning)):
         note(remark)
     if json is not None:
-        write_json(json, found.to_json())
+        write_json(json, profile.to_json())
     if json != STANDARD_OUTPUT:
-        _show(found, out)
+        _show(profile, out)
 
 
 def _read_sizes(text: str) -> list[int]:
@@ -73,29 +73,29 @@ def _read_sizes(text: str) -> list[int]:
     return sizes
 
 
-def _show(found: HardwareProfile, out: Path) -> None:
+def _show(profile: HardwareProfile, out: Path) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
-    console.print(_table(found))
-    for transfer in found.transfers:
+    console.print(_table(profile))
+    for transfer in profile.transfers:
         way = f"{transfer.direction.replace('_', ' ')} ({transfer.memory})"
         latency = transfer.latency.median * 1e6
         console.print(f"{way:>25}  {transfer.mb_per_second:,.0f} MB/s, latency {latency:,.1f} µs", soft_wrap=True)
-    console.print(f"\n{_in_words(found)}\nwrote {out}", soft_wrap=True, markup=False)
+    console.print(f"\n{_in_words(profile)}\nwrote {out}", soft_wrap=True, markup=False)
 
 
-def _table(found: HardwareProfile) -> Table:
+def _table(profile: HardwareProfile) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for title in ("size", "CPU ms", "GPU ms", "end to end ms", "CPU/GPU", "GPU share"):
         table.add_column(title, justify="right", no_wrap=True)
-    for each in found.sizes:
-        ratio = "-" if each.gpu is None else f"{each.cpu_gpu_ratio:.2f}"
-        times = map(_milliseconds, (each.cpu, each.gpu, each.gpu_end_to_end))
-        table.add_row(str(each.size), *times, ratio, f"{each.gpu_fraction:.1%}")
+    for timing in profile.sizes:
+        ratio = "-" if timing.gpu is None else f"{timing.cpu_gpu_ratio:.2f}"
+        times = map(_milliseconds, (timing.cpu, timing.gpu, timing.gpu_end_to_end))
+        table.add_row(str(timing.size), *times, ratio, f"{timing.gpu_fraction:.1%}")
     return table
 
 
@@ -103,15 +103,15 @@ def _milliseconds(timing: Timing | None) -> str:
     return "-" if timing is None else f"{timing.median * 1e3:.3f}"
 
 
-def _in_words(found: HardwareProfile) -> str:
-    machine = found.machine
+def _in_words(profile: HardwareProfile) -> str:
+    machine = profile.machine
     cpu = f"{machine['cpu']} ({machine['threads']} threads)"
-    ratio, whole = found.cpu_gpu_ratio, found.end_to_end_ratio
-    if found.accelerator is None:
+    ratio, whole = profile.cpu_gpu_ratio, profile.end_to_end_ratio
+    if profile.accelerator is None:
         return f"{cpu}, measured alone: tasks stay on the CPU (GPU share 0)."
     return (
-        f"{found.accelerator['name']} is {_times(ratio)} than {cpu}, {_times(whole)} with transfers; "
-        f"suggested GPU share {found.gpu_fraction:.1%}."
+        f"{profile.accelerator['name']} is {_times(ratio)} than {cpu}, {_times(whole)} with transfers; "
+        f"suggested GPU share {profile.gpu_fraction:.1%}."
     )
 
 

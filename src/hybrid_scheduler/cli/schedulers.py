@@ -21,16 +21,16 @@ def schedulers(json: options.Json = None) -> None:
     from hybrid_scheduler.schedulers.registry import scheduler_names
 
     check_writable(json)
-    found = {name: _facts(name) for name in scheduler_names()}
+    facts_by_name = {name: _facts(name) for name in scheduler_names()}
     if json is not None:
-        write_json(json, {"schedulers": found})
+        write_json(json, {"schedulers": facts_by_name})
     if json == STANDARD_OUTPUT:
         return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for title in ("scheduler", "sees", "compiled"):
         table.add_column(title, no_wrap=True)
     table.add_column("what it does")
-    for name, facts in found.items():
+    for name, facts in facts_by_name.items():
         text = Text(facts["summary"])
         if facts["parameters"]:
             settings = ", ".join(f"{key}={value}" for key, value in facts["parameters"].items())
@@ -45,11 +45,11 @@ def _facts(name: str) -> dict[str, Any]:
     from hybrid_scheduler.api.table import sees
     from hybrid_scheduler.schedulers.registry import scheduler_class
 
-    found = scheduler_class(name)
-    defaults = {key: p.default for key, p in inspect.signature(found).parameters.items()}
+    scheduler = scheduler_class(name)
+    defaults = {key: p.default for key, p in inspect.signature(scheduler).parameters.items()}
     return {
-        "summary": found.summary(),
-        "sees": sees(found),
-        "compiled": found.kernel is not None,
+        "summary": scheduler.summary(),
+        "sees": sees(scheduler),
+        "compiled": scheduler.kernel is not None,
         "parameters": {key: None if value is inspect.Parameter.empty else value for key, value in defaults.items()},
     }

@@ -22,16 +22,22 @@ FOLDER = Path("data/results")
 KINDS = {"live": "The live race", "compare": "A comparison"}
 
 
-def open_stored(run_id: int, out: Path | None = None) -> Run:
+def open_stored(run_id: int, out: Path | None = None, *, most_tasks: int = MOST_TASKS, page: int = PAGE) -> Run:
     """A stored run of any kind; a race is written to `out`, by default to a folder of its own, and opened there.
+
+    Args:
+        run_id: Its number.
+        out: Folder.
+        most_tasks: A report of a longer race is about its last so many tasks.
+        page: Tasks read at a time.
 
     Raises:
         InvalidInputError: There is no such run, or it has nothing to report.
     """
-    run, found = asyncio.run(_read(run_id))
+    run, compared = asyncio.run(_read(run_id, most_tasks, page))
     if run.kind == "experiment":
         return open_run(str(run.configuration["folder"]))
-    if not found:
+    if not compared:
         raise InvalidInputError(
             f"run {run_id} has no finished task in the store, so there is nothing to report; "
             + ("they were pruned: raise RETENTION_MB" if run.last_task_id is not None else "let it race first")
@@ -39,9 +45,9 @@ def open_stored(run_id: int, out: Path | None = None) -> Run:
     world = stored_world(run.configuration)
     if world is None:
         raise InvalidInputError(f"run {run_id} does not say on which devices it ran; only runs that do have reports")
-    tasks, outcomes = store_room().raced(found, run.schedulers, world)
+    tasks, outcomes = store_room().raced(compared, run.schedulers, world)
     what, began = KINDS.get(run.kind, run.kind), f"{run.started:%Y-%m-%d %H:%M} UTC"
-    part = "" if len(found) == run.tasks else f"; the last {len(found):,} of its {run.tasks:,} tasks"
+    part = "" if len(compared) == run.tasks else f"; the last {len(compared):,} of its {run.tasks:,} tasks"
     race = OneRace(
         f"Run {run.id}: {what.lower()}",
         f"{what} of {len(run.schedulers)} schedulers, begun {began}{part}.",
@@ -54,7 +60,7 @@ def open_stored(run_id: int, out: Path | None = None) -> Run:
     return race_run(race, out or FOLDER / f"run-{run.id}")
 
 
-async def _read(run_id: int) -> tuple[RunRow, list[ComparedTask]]:
+async def _read(run_id: int, most_tasks: int, page: int) -> tuple[RunRow, list[ComparedTask]]:
     """A run and, if it is a race, its last tasks with the results of everybody, oldest first."""
     async with await store_room().open_store(store_url()) as store:
         run: RunRow | None = await store.run(run_id)
@@ -62,17 +68,17 @@ async def _read(run_id: int) -> tuple[RunRow, list[ComparedTask]]:
             raise InvalidInputError(
                 f"there is no stored run {run_id}; 'hms db status' tells how many there are, or give a folder"
             )
-        return run, [] if run.kind == "experiment" else await _last_tasks(store, run)
+        return run, [] if run.kind == "experiment" else await _last_tasks(store, run, most_tasks, page)
 
 
-async def _last_tasks(store: Store, run: RunRow) -> list[ComparedTask]:
-    found: list[ComparedTask] = []
+async def _last_tasks(store: Store, run: RunRow, most: int, size: int) -> list[ComparedTask]:
+    compared: list[ComparedTask] = []
     before: int | None = run.first_task_id + run.reserved
-    while len(found) < MOST_TASKS:
-        page = await store.comparative(PAGE, before)
-        mine = [each for each in page if each.task.run_id == run.id and len(each.results) == len(run.schedulers)]
-        found += mine
-        if len(page) < PAGE or page[-1].task.task_id < run.first_task_id:
+    while len(compared) < most:
+        page = await store.comparative(size, before)
+        mine = [entry for entry in page if entry.task.run_id == run.id and len(entry.results) == len(run.schedulers)]
+        compared += mine
+        if len(page) < size or page[-1].task.task_id < run.first_task_id:
             break
         before = page[-1].task.task_id
-    return found[MOST_TASKS - 1 :: -1]
+    return compared[most - 1 :: -1]

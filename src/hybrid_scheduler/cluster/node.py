@@ -310,9 +310,9 @@ class _SimulatedRoom(WaitingRoom):
         node = self._node
         if node.current >= 0:
             return [node.current][: shortest + oldest]
-        found = np.empty(2 * shortest + oldest + 1, dtype=np.int64)
-        count = pick(node.state.room, node.state.shortest, node.state.counters, shortest, oldest, found)
-        return [int(position) for position in found[:count]]
+        positions = np.empty(2 * shortest + oldest + 1, dtype=np.int64)
+        count = pick(node.state.room, node.state.shortest, node.state.counters, shortest, oldest, positions)
+        return [int(position) for position in positions[:count]]
 
     def _shown(self, positions: Iterable[int]) -> list[Task]:
         return [self._node.shown(position) for position in positions]

@@ -120,7 +120,7 @@ def _validated(section: type[SectionT], path: Path, data: object) -> SectionT:
     except ValidationError as error:
         details = error.errors()
         # A misspelt key is missed under its right name too: the misspelling is the cause.
-        cause = next((each for each in details if each["type"] == UNKNOWN_KEY), details[0])
+        cause = next((detail for detail in details if detail["type"] == UNKNOWN_KEY), details[0])
         raise InvalidInputError(f"{path}{_explained(section, cause)}") from error
 
 

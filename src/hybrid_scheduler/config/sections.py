@@ -144,10 +144,10 @@ class ClusterSection(Section):
 
     def build(self, num_gpus: int, *, own_devices: bool = True) -> ClusterSpec:
         """The cluster; the default node of so many GPUs when it names no devices or they are not wanted."""
-        disturbances = [each.build() for each in self.disturbances]
+        disturbances = [disturbance.build() for disturbance in self.disturbances]
         if self.devices is None or not own_devices:
             return ClusterSpec.default(num_gpus).with_disturbances(disturbances)
-        return ClusterSpec(tuple(each.build() for each in self.devices), tuple(disturbances))
+        return ClusterSpec(tuple(device.build() for device in self.devices), tuple(disturbances))
 
 
 class PhysicsSection(Section):

@@ -108,12 +108,15 @@ class LiveRace:
         schedulers: The contestants by name.
         world: The devices and how they behave.
         seed: Seed of the noise.
+        forget: Tasks that are over for everybody are dropped once there are so many.
     """
 
-    def __init__(self, schedulers: Mapping[str, Scheduler], world: World = World(), *, seed: int = 0) -> None:
+    def __init__(
+        self, schedulers: Mapping[str, Scheduler], world: World = World(), *, seed: int = 0, forget: int = FORGET
+    ) -> None:
         if not schedulers:
             raise InvalidInputError("there are no schedulers to race; name at least one")
-        self.world, self.seed = world, seed
+        self.world, self.seed, self._most_over = world, seed, forget
         self.contestants = {
             name: Driver(scheduler, simulated_node(scheduler, self, world, recording=True))
             for name, scheduler in schedulers.items()
@@ -266,7 +269,7 @@ class LiveRace:
                     self.take_out(name, str(error))
 
     def _positions(self, tasks: TaskBatch, parents: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-        known = {each.task_id: i for i, each in enumerate(self._tasks)}
+        known = {task.task_id: i for i, task in enumerate(self._tasks)}
         first = len(self._tasks) - len(tasks)
         waits = {}
         for position, task in enumerate(tasks, first):
@@ -332,7 +335,7 @@ class LiveRace:
         """Drop the tasks that are over for everybody, once there are enough of them."""
         gone = self._handed_out
         count = int(gone.sum())
-        if count < FORGET:
+        if count < self._most_over:
             return
         for name, contestant in self.contestants.items():
             self._busy_before[name] += contestant.node.busy_seconds(self.now, of=gone)

@@ -88,8 +88,8 @@ class Race:
 
     def task(self, position: int) -> Task:
         """One of the tasks."""
-        found: Task = self.tasks[position]
-        return found
+        task: Task = self.tasks[position]
+        return task
 
     def label(self, position: int) -> Label:
         """The oracle's label of one of the tasks."""

@@ -43,7 +43,7 @@ def race_figures(
         metrics: By scheduler, its summary (`metrics.registry.summarise`).
         bound: What nobody can beat, where it is known.
     """
-    figures = {name: numbers(each, metrics[name]) for name, each in outcomes.items()}
+    figures = {name: numbers(batch, metrics[name]) for name, batch in outcomes.items()}
     if bound is not None:
         figures[BOUND] = {"makespan": bound.makespan, "avg_response": bound.avg_response}
     _relate(figures)
@@ -66,17 +66,17 @@ def numbers(outcomes: OutcomeBatch, metrics: Mapping[str, Value]) -> dict[str, f
 
 def shares(outcomes: OutcomeBatch) -> FloatArray:
     """The share of each task that each device had, one row per task."""
-    found = np.zeros((len(outcomes), len(outcomes.device_names)))
+    shares = np.zeros((len(outcomes), len(outcomes.device_names)))
     kept = ~outcomes.part_lost
-    np.add.at(found, (outcomes.part_task[kept], outcomes.part_device[kept]), outcomes.part_share[kept])
-    return found
+    np.add.at(shares, (outcomes.part_task[kept], outcomes.part_device[kept]), outcomes.part_share[kept])
+    return shares
 
 
 def _relate(figures: Mapping[str, dict[str, float]]) -> None:
     """Add what people ask for: `speedup`, round robin's makespan over one's own; `times_oracle`, of mean response."""
     for reference, metric, name in ((BASELINE, "makespan", "speedup"), (ORACLE, "avg_response", "times_oracle")):
         base = figures.get(reference, {}).get(metric)
-        for each in figures.values():
-            own = each.get(metric)
-            if base and own and "tasks" in each:
-                each[name] = base / own if name == "speedup" else own / base
+        for own_figures in figures.values():
+            own = own_figures.get(metric)
+            if base and own and "tasks" in own_figures:
+                own_figures[name] = base / own if name == "speedup" else own / base

@@ -98,24 +98,24 @@ class Racing(Experiment):
         tasks = scenario.batch()
         comparison = Comparison(tasks, contestants, self.world, unit.seed, scenario.isolated, scenario.warmup)
         result = comparison.run(keep=outcomes.__setitem__)
-        counted = {name: each.select(np.arange(len(each)) >= scenario.warmup) for name, each in outcomes.items()}
-        metrics = {name: each.metrics for name, each in result.schedulers.items()}
+        counted = {name: batch.select(np.arange(len(batch)) >= scenario.warmup) for name, batch in outcomes.items()}
+        metrics = {name: batch.metrics for name, batch in result.schedulers.items()}
         figures = race_figures(counted, metrics, None if scenario.isolated else result.lower_bound)
-        for name, each in result.schedulers.items():
-            figures[name] |= {key: float(count) for key, count in each.learning.items()}
+        for name, entry in result.schedulers.items():
+            figures[name] |= {key: float(count) for key, count in entry.learning.items()}
         return Record(
             unit.seed,
             figures,
             learning_curves(outcomes),
             race_samples(counted, tasks) if samples else {},
-            {name: {"decision_us": each.decision_us} for name, each in result.schedulers.items()},
+            {name: {"decision_us": entry.decision_us} for name, entry in result.schedulers.items()},
             unit.point,
         )
 
 
 def learning_curves(outcomes: Mapping[str, OutcomeBatch]) -> dict[str, dict[str, FloatArray]]:
     """How everybody's response time went."""
-    return {"learning": {name: _blocks(each) for name, each in outcomes.items()}}
+    return {"learning": {name: _blocks(batch) for name, batch in outcomes.items()}}
 
 
 def _blocks(outcomes: OutcomeBatch) -> FloatArray:
@@ -127,16 +127,16 @@ def _blocks(outcomes: OutcomeBatch) -> FloatArray:
 
 def race_samples(outcomes: Mapping[str, OutcomeBatch], tasks: TaskBatch) -> dict[str, dict[str, FloatArray]]:
     """What distributions are drawn from."""
-    found: dict[str, dict[str, FloatArray]] = {"response": {}, "gpu_fraction": {}, "allocation": {}}
-    for name, each in outcomes.items():
-        finished = each.select(~each.failed)
+    figures: dict[str, dict[str, FloatArray]] = {"response": {}, "gpu_fraction": {}, "allocation": {}}
+    for name, batch in outcomes.items():
+        finished = batch.select(~batch.failed)
         share = shares(finished)
-        found["response"][name] = finished.response_time
-        found["gpu_fraction"][name] = share[:, finished.device_gpu_id >= 0].sum(axis=1)
-        found["allocation"][name] = np.stack([b.mean(axis=0) for b in np.array_split(share, min(BLOCKS, len(share)))])
+        figures["response"][name] = finished.response_time
+        figures["gpu_fraction"][name] = share[:, finished.device_gpu_id >= 0].sum(axis=1)
+        figures["allocation"][name] = np.stack([b.mean(axis=0) for b in np.array_split(share, min(BLOCKS, len(share)))])
     columns = ("size", "compute_intensity", "memory_required", "arrival_time")
-    found["workload"] = {column: getattr(tasks, column) for column in columns}
+    figures["workload"] = {column: getattr(tasks, column) for column in columns}
     if tasks.has_dependencies:
         child = np.repeat(np.arange(len(tasks)), np.diff(tasks.parent_start))
-        found["workload"] |= {"child": child.astype(float), "parent": tasks.parents.astype(float)}
-    return found
+        figures["workload"] |= {"child": child.astype(float), "parent": tasks.parents.astype(float)}
+    return figures

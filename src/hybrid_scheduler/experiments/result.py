@@ -59,16 +59,16 @@ class PointResult:
     @cached_property
     def comparisons(self) -> list[PairedComparison]:
         """The paired comparisons the experiment asks for; those by one metric are one family."""
-        found: list[PairedComparison] = []
+        comparisons: list[PairedComparison] = []
         for metric in self.experiment.compared:
             more = bool(figure_info(metric).bigger_is_better)
-            found += corrected(
+            comparisons += corrected(
                 [
                     compare(a, b, metric, self.values(a, metric), self.values(b, metric), bigger_is_better=more)
                     for a, b in self.experiment.pairs()
                 ]
             )
-        return found
+        return comparisons
 
     def values(self, scheduler: str, metric: str) -> list[float]:
         """One value per seed."""

@@ -82,8 +82,8 @@ class Shift(Experiment):
             train_scheduler(scheduler, training)
             outcomes[name] = race.run(scheduler)
         best = outcomes[OPTIMAL].actual_time
-        regret = {name: np.cumsum(each.actual_time - best) for name, each in outcomes.items()}
-        return Record(seed, {name: _figures(each, best) for name, each in outcomes.items()}, {REGRET: regret})
+        regret = {name: np.cumsum(batch.actual_time - best) for name, batch in outcomes.items()}
+        return Record(seed, {name: _figures(batch, best) for name, batch in outcomes.items()}, {REGRET: regret})
 
     def facts(self) -> dict[str, object]:
         """How learners start, and the published figures."""

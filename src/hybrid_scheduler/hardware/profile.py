@@ -64,11 +64,11 @@ class SizeProfile:
         }
         return {
             "size": self.size,
-            **{f"{name}_seconds": None if each is None else each.median for name, each in timings.items()},
+            **{f"{name}_seconds": None if timing is None else timing.median for name, timing in timings.items()},
             "cpu_gpu_ratio": _or_null(self.cpu_gpu_ratio),
             "end_to_end_ratio": _or_null(self.end_to_end_ratio),
             "gpu_fraction": self.gpu_fraction,
-            "timings": {name: each.to_json() for name, each in timings.items() if each is not None},
+            "timings": {name: timing.to_json() for name, timing in timings.items() if timing is not None},
         }
 
 
@@ -137,12 +137,12 @@ class HardwareProfile(Mapping[str, Any]):
 
         Not a number without a GPU.
         """
-        return _geometric_mean([each.cpu_gpu_ratio for each in self.sizes])
+        return _geometric_mean([timing.cpu_gpu_ratio for timing in self.sizes])
 
     @property
     def end_to_end_ratio(self) -> float:
         """The same with transfers."""
-        return _geometric_mean([each.end_to_end_ratio for each in self.sizes])
+        return _geometric_mean([timing.end_to_end_ratio for timing in self.sizes])
 
     @property
     def gpu_fraction(self) -> float:
@@ -164,8 +164,8 @@ class HardwareProfile(Mapping[str, Any]):
     def to_json(self) -> dict[str, object]:
         """The profile as a document; times in seconds, bandwidths in MB (10⁶ bytes) per second."""
         bandwidth: dict[str, dict[str, object]] = {}
-        for each in self.transfers:
-            bandwidth.setdefault(each.direction, {})[each.memory] = each.to_json()
+        for transfer in self.transfers:
+            bandwidth.setdefault(transfer.direction, {})[transfer.memory] = transfer.to_json()
         return {
             **self.settings,
             "machine": dict(self.machine),
@@ -176,7 +176,7 @@ class HardwareProfile(Mapping[str, Any]):
             "cpu_gpu_ratio": _or_null(self.cpu_gpu_ratio),
             "end_to_end_ratio": _or_null(self.end_to_end_ratio),
             "gpu_fraction": self.gpu_fraction,
-            "sizes": [each.to_json() for each in self.sizes],
+            "sizes": [timing.to_json() for timing in self.sizes],
             "bandwidth": bandwidth,
             "wall_seconds": self.wall_seconds,
         }

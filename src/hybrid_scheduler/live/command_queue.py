@@ -18,7 +18,6 @@ from hybrid_scheduler.live.runner import Runner
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
 
 CLEAR_SECONDS = 20.0
-"""Clearing that takes longer is answered with how far it is, and goes on."""
 BEGIN_SECONDS = 5.0
 """A submitted task waits so long for a run to begin before it is refused."""
 STORE_SECONDS = 5.0
@@ -47,13 +46,18 @@ class _Task(NamedTuple):
 class CommandQueue:
     """Answers commands in the order their answers are known.
 
+    Args:
+        link: To the web half.
+        runner: Carries commands out.
+        clear_seconds: Clearing that takes longer is answered with how far it is, and goes on.
+
     Attributes:
         end_requested: Whether the web half wants the process to end.
         changed: Whether the state may have changed since this was last set to False.
     """
 
-    def __init__(self, link: EngineLink, runner: Runner) -> None:
-        self._link, self._runner = link, runner
+    def __init__(self, link: EngineLink, runner: Runner, *, clear_seconds: float = CLEAR_SECONDS) -> None:
+        self._link, self._runner, self._clear_seconds = link, runner, clear_seconds
         self._tasks: list[_Task] = []
         self._waiting: list[_Waiting] = []
         self._replies: list[dict[str, Any]] = []
@@ -124,7 +128,7 @@ class CommandQueue:
         elif name == "settings":
             self._reply(number, runner.change(arguments))
         elif name == "clear":
-            clearing, until = runner.clear(), time.monotonic() + CLEAR_SECONDS
+            clearing, until = runner.clear(), time.monotonic() + self._clear_seconds
             self._waiting.append(_Waiting(number, clearing.ended, lambda _: self._how_far(clearing), until=until))
         else:
             raise EngineError(f"there is no command {name!r}", code="unknown_command", status=404)

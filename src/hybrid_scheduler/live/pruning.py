@@ -22,6 +22,8 @@ class Pruner:
         limits: Of the history.
         ask: Has the store do something.
         allowed: Whether this process may; only the owner of the race prunes.
+        tasks: It looks after so many written tasks,
+        seconds: or so many seconds, whichever comes first.
     """
 
     def __init__(
@@ -29,15 +31,19 @@ class Pruner:
         limits: Retention,
         ask: Callable[[Callable[[Store], Awaitable[int]]], Awaitable[int]],
         allowed: Callable[[], bool],
+        *,
+        tasks: int = LOOK_TASKS,
+        seconds: float = LOOK_SECONDS,
     ) -> None:
         self._limits, self._call, self._allowed = limits, ask, allowed
+        self._look_tasks, self._look_seconds = tasks, seconds
         self._due = asyncio.Event()
         self._written = 0
 
     def wrote(self, tasks: int) -> None:
         """So many tasks were written."""
         self._written += tasks
-        if self._written >= LOOK_TASKS:
+        if self._written >= self._look_tasks:
             self._due.set()
 
     def look(self) -> None:
@@ -48,7 +54,7 @@ class Pruner:
         """For ever."""
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
+                async with asyncio.timeout(self._look_seconds):
                     await self._due.wait()
             self._due.clear()
             # The writer tells when the store cannot be used; it is asked again the next time.

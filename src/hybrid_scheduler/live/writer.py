@@ -14,30 +14,52 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from hybrid_scheduler.live.notifier import Log
-from hybrid_scheduler.live.pruning import Pruner
+from hybrid_scheduler.live.pruning import LOOK_SECONDS, LOOK_TASKS, Pruner
 from hybrid_scheduler.model.errors import HybridSchedulerError
-from hybrid_scheduler.store import Batch, Retention, Store, StoreError, StoreUnavailableError, open_store
+from hybrid_scheduler.store import Batch, Retention, Store, StoreError, StoreLimits, StoreUnavailableError, open_store
 from hybrid_scheduler.store.errors import FULL
 
-MOST_WAITING = 5000
-"""Finished tasks that may wait for the store."""
 AT_ONCE = 1000
 """Tasks written in one transaction; fewer where little room is allowed."""
 PER_MEGABYTE = 6
-LEASE_SECONDS, RENEW_SECONDS = 5.0, 1.5
+LEASE_SECONDS = 5.0
 ASK_SECONDS = 0.5
 """Between two tries to get the lease that another process holds."""
 LONGEST_PAUSE = 2.0
-SLOW_SECONDS = 1.0
-SILENT_SECONDS = 3.0
-"""A store that has not answered for so long is a problem; it may be locked."""
 UNLIMITED = Retention()
 
 T = TypeVar("T")
 StoreCall = Callable[[Store], Awaitable[T]]
+
+
+@dataclass(frozen=True, slots=True)
+class WriterLimits:
+    """When the store keeps the engine waiting.
+
+    Attributes:
+        waiting_tasks: Finished tasks that may wait for the store; with more the engine waits.
+        slow_seconds: An engine that has waited longer says so.
+        silent_seconds: A store that has not answered for so long is a problem; it may be locked.
+        renew_seconds: Between two renewals of the lease.
+        look_tasks: After so many written tasks it looks whether something is beyond the limits of the history,
+        look_seconds: and after so many seconds.
+        store: Limits of the store itself.
+    """
+
+    waiting_tasks: int = 5000
+    slow_seconds: float = 1.0
+    silent_seconds: float = 3.0
+    renew_seconds: float = 1.5
+    look_tasks: int = LOOK_TASKS
+    look_seconds: float = LOOK_SECONDS
+    store: StoreLimits = StoreLimits()
+
+
+DEFAULT_LIMITS = WriterLimits()
 
 
 class LostLeaseError(StoreError):
@@ -58,6 +80,7 @@ class Writer:
         owner: Name under which this process holds the lease.
         log: Called with a level and a line for the log.
         retention: Limits of the history.
+        limits: When the store keeps the engine waiting.
 
     Attributes:
         asked: Whether the lease has been asked for and the store has answered.
@@ -66,8 +89,15 @@ class Writer:
         stored: Tasks of the present run that are written.
     """
 
-    def __init__(self, url: str, owner: str, log: Log, retention: Retention = UNLIMITED) -> None:
-        self._url, self._owner, self._log = url, owner, log
+    def __init__(
+        self,
+        url: str,
+        owner: str,
+        log: Log,
+        retention: Retention = UNLIMITED,
+        limits: WriterLimits = DEFAULT_LIMITS,
+    ) -> None:
+        self._url, self._owner, self._log, self._limits = url, owner, log, limits
         self._queue: deque[Batch | _QueuedCall] = deque()
         self._count = self._unfinished = 0
         self._written = time.monotonic()
@@ -79,7 +109,9 @@ class Writer:
         self._tasks: list[asyncio.Task[None]] = []
         self._under_way: dict[object, float] = {}
         self._refused: dict[object, StoreUnavailableError] = {}
-        self._pruner = Pruner(retention, self._execute, lambda: self.owned)
+        self._pruner = Pruner(
+            retention, self._execute, lambda: self.owned, tasks=limits.look_tasks, seconds=limits.look_seconds
+        )
         self._at_once = (
             min(AT_ONCE, max(int(PER_MEGABYTE * retention.megabytes), 50)) if retention.megabytes else AT_ONCE
         )
@@ -108,7 +140,7 @@ class Writer:
         for error in list(self._refused.values()):
             return error.summary
         silent = time.monotonic() - min(list(self._under_way.values()), default=math.inf)
-        return f"the store has not answered for {silent:.0f} s" if silent > SILENT_SECONDS else ""
+        return f"the store has not answered for {silent:.0f} s" if silent > self._limits.silent_seconds else ""
 
     @property
     def disk_full(self) -> bool:
@@ -123,12 +155,12 @@ class Writer:
     @property
     def full(self) -> bool:
         """Whether the engine must wait."""
-        return self._count >= MOST_WAITING
+        return self._count >= self._limits.waiting_tasks
 
     @property
     def slow(self) -> bool:
         """Whether the engine has been waiting for a while."""
-        return self.full and time.monotonic() - self._written > SLOW_SECONDS
+        return self.full and time.monotonic() - self._written > self._limits.slow_seconds
 
     def put(self, batch: Batch) -> None:
         """Queue finished tasks."""
@@ -293,7 +325,7 @@ class Writer:
         try:
             async with self._opening:
                 if self._store is None:
-                    self._store = await open_store(self._url)
+                    self._store = await open_store(self._url, limits=self._limits.store)
             return await call(self._store)
         finally:
             self._under_way.pop(mine, None)
@@ -311,7 +343,7 @@ class Writer:
             if not self.owned:
                 await asyncio.sleep(ASK_SECONDS)
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            await asyncio.sleep(self._limits.renew_seconds)
             if not await self._retry_until_answered(lambda store: store.renew_lease(self._owner, LEASE_SECONDS)):
                 raise LostLeaseError("another process has taken the engine over")
 

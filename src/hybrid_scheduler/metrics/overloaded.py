@@ -58,8 +58,8 @@ class Overloaded(Metric):
         if any(np.isnan(ready).any() for ready, _, _ in waits):
             return None
         quarter, devices = (last - first) / 4, len(batches[0].device_names)
-        early = sum(_backlog(*each, first + quarter, first + 2 * quarter, devices) for each in waits)
-        late = sum(_backlog(*each, first + 3 * quarter, last, devices) for each in waits)
+        early = sum(_backlog(*wait, first + quarter, first + 2 * quarter, devices) for wait in waits)
+        late = sum(_backlog(*wait, first + 3 * quarter, last, devices) for wait in waits)
         finished = sum(int((~b.failed).sum()) for b in batches)
         service = sum(float(b.actual_time.sum()) for b in batches) / max(finished, 1)
         return piles_up(early, late, service, GROWTH)

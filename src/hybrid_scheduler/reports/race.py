@@ -66,7 +66,7 @@ class OneRace:
 
 def race_run(race: OneRace, folder: Path) -> Run:
     """Write a race's document and arrays into a folder, and open it as a run."""
-    metrics = {name: summarise(each) for name, each in race.outcomes.items()}
+    metrics = {name: summarise(batch) for name, batch in race.outcomes.items()}
     figures = race_figures(race.outcomes, metrics, race.bound)
     record = Record(race.seed, figures, learning_curves(race.outcomes), race_samples(race.outcomes, race.tasks))
     estimates = {

@@ -125,13 +125,13 @@ def _overloaded(run: Run) -> Iterator[str]:
         if not figures:
             yield "Whether anybody was overloaded is not known: the store does not say when the tasks were ready."
             return
-        late = [name for name, each in figures.items() if each.mean > 0]
+        late = [name for name, estimate in figures.items() if estimate.mean > 0]
         yield f"Overloaded, with queues that grew until the end: {listed(late) if late else 'nobody'}."
 
 
 def _bounds(point: RunPoint) -> Iterator[str]:
     for metric, bound in point.estimates.get("lower_bound", {}).items():
-        reached = min(each.mean for each in point.figures(metric).values())
+        reached = min(estimate.mean for estimate in point.figures(metric).values())
         yield (
             f"No scheduler could have a {metric_words(metric)} below {short(bound.mean)} {unit_of(metric)} on average; "
             f"the lowest reached is {short(reached / bound.mean)} times that."

@@ -91,13 +91,13 @@ class LiveSource:
         tasks = self._block.tasks
         if not tasks.has_dependencies:
             return {}
-        found = {}
+        parent_ids = {}
         for row in range(rows.start, rows.stop):
             parents = tasks.parents[tasks.parent_start[row] : tasks.parent_start[row + 1]]
             earlier = parents[parents < row]
             if len(earlier):
-                found[int(self._ids[row])] = tuple(self._ids[earlier].tolist())
-        return found
+                parent_ids[int(self._ids[row])] = tuple(self._ids[earlier].tolist())
+        return parent_ids
 
 
 def _drawn(source: PresetTasks, seed: int) -> Iterator[_Block]:

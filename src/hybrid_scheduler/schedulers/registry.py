@@ -34,12 +34,12 @@ def scheduler_class(name: str) -> type[Scheduler]:
     if name not in points:
         raise UnknownNameError("scheduler", name, points)
     try:
-        found = points[name].load()
+        scheduler = points[name].load()
     except (ImportError, AttributeError) as error:
         raise InvalidInputError(f"scheduler {name!r} ({points[name].value}) cannot be loaded: {error}") from error
-    if not (isinstance(found, type) and issubclass(found, Scheduler)):
+    if not (isinstance(scheduler, type) and issubclass(scheduler, Scheduler)):
         raise InvalidInputError(f"scheduler {name!r} ({points[name].value}) is not a subclass of Scheduler")
-    return found
+    return scheduler
 
 
 def create_scheduler(name: str, seed: int = 0, **parameters: Any) -> Scheduler:
@@ -48,11 +48,11 @@ def create_scheduler(name: str, seed: int = 0, **parameters: Any) -> Scheduler:
     Raises:
         UnknownNameError: Unknown scheduler or unknown parameter.
     """
-    found = scheduler_class(name)
-    accepted = inspect.signature(found).parameters
+    scheduler = scheduler_class(name)
+    accepted = inspect.signature(scheduler).parameters
     for key in parameters:
         if key not in accepted:
             raise UnknownNameError(f"parameter of scheduler {name!r}:", key, accepted)
     if "seed" in accepted:
         parameters.setdefault("seed", seed)
-    return found(**parameters)
+    return scheduler(**parameters)

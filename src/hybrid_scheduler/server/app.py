@@ -60,7 +60,7 @@ def create_app(
     link = None if settings.redis is None else RedisLink(settings.redis)
     feed, limits, metrics = Feed(settings.max_clients), RateLimits(settings, link), Metrics()
     leader = LeaderLink(engine, feed, link, timeouts)
-    jobs = ExperimentJobs(settings, store_access)
+    jobs = ExperimentJobs(settings, store_access, timeouts.cancelled_experiment)
     watch = HealthWatch(settings, engine, store_access, link, leader, timeouts)
     services = Services(settings, engine, store_access, link, Cache(link), limits, feed, leader, jobs, watch)
     app = FastAPI(

@@ -32,8 +32,6 @@ MOST_JOBS = 20
 NICENESS = 10
 LOOK_SECONDS = 0.2
 """Between two looks whether the process has ended."""
-PATIENCE = 5.0
-"""Seconds for a cancelled experiment to end by itself."""
 PROGRESS, LOG = ".progress.json", ".experiment.log"
 """In the folder of the job, beside the results."""
 _JOB_FOLDER = re.compile(r".+-[0-9a-f]{12}")
@@ -63,10 +61,16 @@ class ExperimentJob:
 
 
 class ExperimentJobs:
-    """Starts experiments, follows them, ends them with the service."""
+    """Starts experiments, follows them, ends them with the service.
 
-    def __init__(self, settings: ServiceSettings, store_access: StoreAccess) -> None:
-        self._settings, self._store_access = settings, store_access
+    Args:
+        settings: Of the service.
+        store_access: To the store.
+        cancel_seconds: For a cancelled experiment to end by itself.
+    """
+
+    def __init__(self, settings: ServiceSettings, store_access: StoreAccess, cancel_seconds: float) -> None:
+        self._settings, self._store_access, self._cancel_seconds = settings, store_access, cancel_seconds
         self._jobs: deque[ExperimentJob] = deque(maxlen=MOST_JOBS)
         self._starting = asyncio.Lock()
 
@@ -155,7 +159,7 @@ class ExperimentJobs:
         try:
             while job.process.poll() is None:
                 await asyncio.sleep(LOOK_SECONDS)
-                if job.cancelled_at is not None and time.monotonic() - job.cancelled_at > PATIENCE:
+                if job.cancelled_at is not None and time.monotonic() - job.cancelled_at > self._cancel_seconds:
                     job.signal(signal.SIGKILL)
             job.signal(signal.SIGKILL)  # workers that outlived it
             if job.process.stdin is not None:

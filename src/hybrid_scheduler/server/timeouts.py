@@ -23,6 +23,7 @@ class Timeouts:
         grace: Once more: after a pause of this process answers may be there unread. A client that reads nothing is cut
             after the three together at the latest.
         shutdown: For calls under way when the service is told to stop.
+        cancelled_experiment: For an experiment that was cancelled to end by itself.
     """
 
     look: float = 1.0
@@ -37,6 +38,7 @@ class Timeouts:
     pong: float = 5.0
     grace: float = 1.0
     shutdown: float = 10.0
+    cancelled_experiment: float = 5.0
 
 
 DEFAULT_TIMEOUTS = Timeouts()

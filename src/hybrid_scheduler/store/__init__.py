@@ -6,6 +6,7 @@
 
 from hybrid_scheduler.store.columns import raced
 from hybrid_scheduler.store.errors import StoreError, StoreUnavailableError
+from hybrid_scheduler.store.limits import StoreLimits
 from hybrid_scheduler.store.opening import create_store, open_store, upgrade_store
 from hybrid_scheduler.store.outcomes import result_row, result_rows, task_row, training_row
 from hybrid_scheduler.store.retention import Retention
@@ -38,6 +39,7 @@ __all__ = [
     "RunRow",
     "Store",
     "StoreError",
+    "StoreLimits",
     "StoreUnavailableError",
     "SubmittedTask",
     "TaskRow",

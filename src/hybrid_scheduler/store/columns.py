@@ -18,27 +18,27 @@ UNKNOWN_KIND = "unknown"
 
 
 def raced(
-    found: Sequence[ComparedTask], schedulers: Sequence[str], world: World
+    compared: Sequence[ComparedTask], schedulers: Sequence[str], world: World
 ) -> tuple[TaskBatch, dict[str, OutcomeBatch]]:
     """Stored rows as the columns a race gives. Parents that are not among them count as finished.
 
     What older versions did not store is unknown: estimates and ready times are NaN then, kinds `UNKNOWN_KIND`.
     """
-    known = {each.task.task_id for each in found}
+    known = {entry.task.task_id for entry in compared}
     tasks = TaskBatch.from_columns(
         *(
-            np.array([getattr(each.task, column) for each in found])
+            np.array([getattr(entry.task, column) for entry in compared])
             for column in ("size", "compute_intensity", "memory_required")
         ),
-        task_id=np.array([each.task.task_id for each in found]),
-        arrival_time=np.array([each.task.arrival_time for each in found]),
-        duration_estimate=np.array([each.task.duration_estimate or 1.0 for each in found]),
-        dependencies=[[parent for parent in each.task.dependencies if parent in known] for each in found],
-        kind=[each.task.kind or UNKNOWN_KIND for each in found],
+        task_id=np.array([entry.task.task_id for entry in compared]),
+        arrival_time=np.array([entry.task.arrival_time for entry in compared]),
+        duration_estimate=np.array([entry.task.duration_estimate or 1.0 for entry in compared]),
+        dependencies=[[parent for parent in entry.task.dependencies if parent in known] for entry in compared],
+        kind=[entry.task.kind or UNKNOWN_KIND for entry in compared],
     )
-    unknown = [each.task.task_id for each in found if each.task.duration_estimate is None]
+    unknown = [entry.task.task_id for entry in compared if entry.task.duration_estimate is None]
     tasks.duration_estimate[np.isin(tasks.task_id, unknown)] = np.nan
-    rows = {(each.task.task_id, row.scheduler_name): row for each in found for row in each.results}
+    rows = {(entry.task.task_id, row.scheduler_name): row for entry in compared for row in entry.results}
     ids = tasks.task_id.tolist()
     return tasks, {name: _outcomes(tasks, [rows[task, name] for task in ids], world) for name in schedulers}
 

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,12 @@ from hybrid_scheduler.store.address import Address
 from hybrid_scheduler.store.documents import to_json
 from hybrid_scheduler.store.errors import DAMAGED, FULL, StoreUnavailableError
 from hybrid_scheduler.store.failures import named_failures
+from hybrid_scheduler.store.limits import DEFAULT_LIMITS, StoreLimits
 from hybrid_scheduler.store.reserve import MOST, Reserve
 from hybrid_scheduler.store.tables import id_counter
 
 CONNECT_SECONDS = 5
 COMMAND_SECONDS = 60
-LOCK_SECONDS = 10.0
 WRITES = "hybrid_scheduler_writes"
 LOG_PAGES = 256
 SQLITE_PRAGMAS = (
@@ -50,12 +51,13 @@ class Database:
 
     Attributes:
         address: Where it is.
+        limits: How long to wait, how much to keep.
         reserve: Room kept for a full disk; None for PostgreSQL, which manages its own disk.
     """
 
-    def __init__(self, address: Address) -> None:
-        self.address = address
-        self.engine = _postgresql(address) if address.file is None else _sqlite(address)
+    def __init__(self, address: Address, limits: StoreLimits = DEFAULT_LIMITS) -> None:
+        self.address, self.limits = address, limits
+        self.engine = (_postgresql if address.file is None else _sqlite)(address, limits)
         self.reserve = None if address.file is None else Reserve(address.file)
         # Inside one process waiting in order is fairer and quicker than SQLite's polling of its file lock.
         self._turn = nullcontext() if address.file is None else asyncio.Lock()
@@ -152,41 +154,43 @@ def _identity(file: Path | None) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _postgresql(address: Address) -> AsyncEngine:
+def _postgresql(address: Address, limits: StoreLimits) -> AsyncEngine:
     settings = {
         "application_name": "hybrid-ml-scheduler",
-        "lock_timeout": f"{round(LOCK_SECONDS * 1000)}ms",
+        "lock_timeout": f"{round(limits.lock_seconds * 1000)}ms",
         "timezone": "UTC",
     }
     return create_async_engine(
         address.url,
         pool_pre_ping=True,  # a connection that died in the pool is replaced before it is used
-        pool_timeout=LOCK_SECONDS,
+        pool_timeout=limits.lock_seconds,
         connect_args={"timeout": CONNECT_SECONDS, "command_timeout": COMMAND_SECONDS, "server_settings": settings},
         json_serializer=to_json,
         json_deserializer=orjson.loads,
     )
 
 
-def _sqlite(address: Address) -> AsyncEngine:
+def _sqlite(address: Address, limits: StoreLimits) -> AsyncEngine:
     engine = create_async_engine(
-        address.url, pool_timeout=LOCK_SECONDS, json_serializer=to_json, json_deserializer=orjson.loads
+        address.url, pool_timeout=limits.lock_seconds, json_serializer=to_json, json_deserializer=orjson.loads
     )
-    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "connect", partial(_prepare_sqlite, limits))
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine
 
 
-def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
+def _prepare_sqlite(limits: StoreLimits, connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
     # The driver's own transactions begin late and without a write lock; ours begin in `_begin_sqlite`.
     connection.isolation_level = None
     cursor = connection.cursor()
     try:
-        cursor.execute(f"PRAGMA busy_timeout = {round(LOCK_SECONDS * 1000)}")
+        cursor.execute(f"PRAGMA busy_timeout = {round(limits.lock_seconds * 1000)}")
         cursor.execute("PRAGMA page_count")
         # Only a file that is just being made can be made to shrink; to ask for it again would need the write lock.
         empty = cursor.fetchone() == (0,)
-        for pragma in (*(("auto_vacuum = INCREMENTAL",) if empty else ()), *SQLITE_PRAGMAS):
+        first = ("auto_vacuum = INCREMENTAL",) if empty else ()
+        last = () if limits.file_pages is None else (f"max_page_count = {limits.file_pages}",)
+        for pragma in (*first, *SQLITE_PRAGMAS, *last):
             cursor.execute(f"PRAGMA {pragma}")
     except sqlite3.Error:
         connection.close()  # the pool does not know it yet, and its thread would outlive it

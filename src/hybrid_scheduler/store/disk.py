@@ -9,7 +9,7 @@ from typing import TypeVar
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hybrid_scheduler.store.connect import LOCK_SECONDS, Database
+from hybrid_scheduler.store.connect import Database
 from hybrid_scheduler.store.errors import FULL, StoreError, StoreUnavailableError
 
 INCREMENTAL = 2
@@ -90,7 +90,7 @@ async def checkpoint(database: Database) -> None:
         try:
             await driver.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
-            await driver.execute_fetchall(f"PRAGMA busy_timeout = {round(LOCK_SECONDS * 1000)}")
+            await driver.execute_fetchall(f"PRAGMA busy_timeout = {round(database.limits.lock_seconds * 1000)}")
 
 
 async def make_shrinkable(database: Database) -> bool:

@@ -18,8 +18,6 @@ from hybrid_scheduler.store.connect import Database
 from hybrid_scheduler.store.documents import to_json
 from hybrid_scheduler.store.tables import EXPORTED, EpochTime, PackedSeconds, UtcTime
 
-CHUNK = 20_000
-
 
 class Sink(Protocol):
     """Takes rows."""
@@ -62,14 +60,14 @@ async def _copy(database: Database, table: Table, opened: AbstractContextManager
     count, last = 0, None
     with opened as write:
         while True:
-            query = select(*columns).order_by(*keys).limit(CHUNK)
+            query = select(*columns).order_by(*keys).limit(database.limits.export_rows)
             if last is not None:
                 query = query.where(tuple_(*keys) > tuple_(*last, types=[key.type for key in keys]))
             async with database.reading() as connection:
                 rows = [tuple(row) for row in await connection.execute(query)]
             await asyncio.to_thread(write, rows)
             count += len(rows)
-            if len(rows) < CHUNK:
+            if len(rows) < database.limits.export_rows:
                 return count
             last = rows[-1][: len(keys)]
 

@@ -11,26 +11,30 @@ from hybrid_scheduler.store.address import read_address
 from hybrid_scheduler.store.connect import Database
 from hybrid_scheduler.store.disk import make_shrinkable
 from hybrid_scheduler.store.errors import DAMAGED, MISSING_TABLE, StoreError, StoreUnavailableError
+from hybrid_scheduler.store.limits import DEFAULT_LIMITS, StoreLimits
 from hybrid_scheduler.store.schema import check_schema, found_revision, migrate, needed_revision
 from hybrid_scheduler.store.store import Clock, Store
 
 ROOM_TO_READ = 1 << 18
 
 
-async def open_store(url: str, *, create: bool = True, clock: Clock | None = None) -> Store:
+async def open_store(
+    url: str, *, create: bool = True, clock: Clock | None = None, limits: StoreLimits = DEFAULT_LIMITS
+) -> Store:
     """Open the store at an SQLAlchemy URL.
 
     Args:
         url: `sqlite+aiosqlite:///FILE` or `postgresql+asyncpg://USER:PASSWORD@HOST:PORT/DATABASE`.
         create: Make folder, file and tables where there are none. An older schema is never changed here.
         clock: Tells the time, as of `Store`.
+        limits: How long to wait, how much of the small tables to keep.
 
     Raises:
         InvalidInputError: The URL is not one of a database we can use.
         StoreError: There is no store, or its schema is not the one this version needs, or it is damaged.
         StoreUnavailableError: The database does not answer.
     """
-    async with _connected(url, create) as database:
+    async with _connected(url, create, limits) as database:
         if create and await found_revision(database) is None:
             await migrate(database)
         await check_schema(database)
@@ -62,12 +66,12 @@ async def upgrade_store(url: str) -> tuple[str, str]:
 
 
 @asynccontextmanager
-async def _connected(url: str, create: bool) -> AsyncIterator[Database]:
+async def _connected(url: str, create: bool, limits: StoreLimits = DEFAULT_LIMITS) -> AsyncIterator[Database]:
     """The database at a URL; closed when something goes wrong, otherwise left to the caller."""
     address = read_address(url)
     if address.file is not None:
         _find_file(address.file, create)
-    database = Database(address)
+    database = Database(address, limits)
     try:
         with _final():
             await _first_look(database)

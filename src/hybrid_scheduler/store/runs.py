@@ -14,8 +14,6 @@ from hybrid_scheduler.store.checks import LARGEST
 from hybrid_scheduler.store.rows import RunRow
 from hybrid_scheduler.store.tables import id_counter, runs, submitted_tasks, tasks
 
-MOST_RUNS = 1000
-"""Beyond these, runs without tasks are forgotten."""
 DROPPED_AT_ONCE = 2
 
 
@@ -25,8 +23,8 @@ def run_row(row: Row[Any]) -> RunRow:
     return run._replace(schedulers=tuple(run.schedulers))
 
 
-async def begin(connection: AsyncConnection, facts: Mapping[str, Any], reserve: int) -> RunRow:
-    """Add a run and give it the next `reserve` ids."""
+async def begin(connection: AsyncConnection, facts: Mapping[str, Any], reserve: int, most: int) -> RunRow:
+    """Add a run and give it the next `reserve` ids; beyond `most` runs, old ones without tasks are forgotten."""
     first = (await connection.execute(select(id_counter.c.next_task_id))).scalar_one()
     if first + reserve > LARGEST:
         raise InvalidInputError(
@@ -35,16 +33,16 @@ async def begin(connection: AsyncConnection, facts: Mapping[str, Any], reserve: 
     await connection.execute(update(id_counter).values(next_task_id=first + reserve))
     fresh = {"first_task_id": first, "reserved": reserve, "tasks": 0, "status": "running"}
     begun = run_row((await connection.execute(insert(runs).values(**facts, **fresh).returning(*runs.c))).one())
-    await _drop_oldest(connection)
+    await _drop_oldest(connection, most)
     return begun
 
 
-async def _drop_oldest(connection: AsyncConnection) -> None:
+async def _drop_oldest(connection: AsyncConnection, most: int) -> None:
     """Forget the oldest runs that are over and have no tasks left, when there are very many.
 
     A few at a time: the database looks through all tasks for each, to be sure that none belongs to it.
     """
-    beyond = select(runs.c.id).order_by(runs.c.id.desc()).offset(MOST_RUNS).limit(1)
+    beyond = select(runs.c.id).order_by(runs.c.id.desc()).offset(most).limit(1)
     last = (await connection.execute(beyond)).scalar_one_or_none()
     if last is None:
         return

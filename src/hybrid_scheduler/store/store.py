@@ -129,7 +129,7 @@ class Store:
         }
         checks.check_whole("reserve", reserve)
         async with self._database.writing() as connection:
-            return await runs.begin(connection, facts, reserve)
+            return await runs.begin(connection, facts, reserve, self._database.limits.runs)
 
     @whole
     async def end_run(self, run_id: int, status: str, summary: Mapping[str, Any] | None = None) -> None:
@@ -288,7 +288,7 @@ class Store:
             "created": checks.check_moment("created", created or self._now()),
         }
         async with self._database.writing() as connection:
-            return await writing.add_version(connection, facts)
+            return await writing.add_version(connection, facts, self._database.limits.versions)
 
     async def model_versions(
         self, limit: int = 100, scheduler: str | None = None, before: int | None = None

@@ -20,8 +20,6 @@ from hybrid_scheduler.store.runs import note_tasks
 from hybrid_scheduler.store.tables import model_versions, scheduler_results, submitted_tasks, tasks, training_data
 
 LONGEST_REASON = 300
-KEPT_VERSIONS = 1000
-"""Model versions per scheduler."""
 MOST_PARAMETERS = 10_000
 """Ids asked for in one statement; databases allow some 32 000."""
 
@@ -65,12 +63,12 @@ async def submit(connection: AsyncConnection, accepted: Sequence[SubmittedTask])
     await connection.execute(insert(submitted_tasks), [task._asdict() for task in fresh.values()])
 
 
-async def add_version(connection: AsyncConnection, facts: Mapping[str, Any]) -> int:
-    """Add a model version and forget the oldest of the same scheduler beyond those that are kept."""
+async def add_version(connection: AsyncConnection, facts: Mapping[str, Any], kept: int) -> int:
+    """Add a model version and forget the oldest of the same scheduler beyond `kept`."""
     added = insert(model_versions).values(**facts).returning(model_versions.c.id)
     number = int((await connection.execute(added)).scalar_one())
     its_own = model_versions.c.scheduler_name == facts["scheduler_name"]
-    beyond = select(model_versions.c.id).where(its_own).order_by(model_versions.c.id.desc()).offset(KEPT_VERSIONS)
+    beyond = select(model_versions.c.id).where(its_own).order_by(model_versions.c.id.desc()).offset(kept)
     await connection.execute(delete(model_versions).where(its_own, model_versions.c.id.in_(beyond.limit(10))))
     return number
 

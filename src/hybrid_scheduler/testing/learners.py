@@ -31,12 +31,12 @@ def check_model_files(factory: Callable[[], Scheduler]) -> None:
     for node, situation in SITUATIONS.items():
         packaged = _made(factory).packaged_model(idle_view(situation.world))
         if packaged is not None:
-            found = _made(factory)
+            learner = _made(factory)
             assert packaged.is_file(), f"on node {node!r}, the packaged model {packaged} is not a file"
             assert packaged.name.endswith(suffix), f"the packaged model {packaged.name} does not end in {suffix}"
-            found.load_model(packaged)
-            found.check_devices(len(situation.world.cluster.devices))
-            situation.race().run(found)
+            learner.load_model(packaged)
+            learner.check_devices(len(situation.world.cluster.devices))
+            situation.race().run(learner)
 
 
 def _check_own_file(learner: Learner, factory: Callable[[], Scheduler], path: Path) -> None:

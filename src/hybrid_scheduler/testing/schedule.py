@@ -90,18 +90,18 @@ def schedule_violations(
     """
     by_id = {task.task_id: task for task in tasks}
     outcome_list = list(outcomes)
-    found = {outcome.task_id: outcome for outcome in outcome_list}
-    wrong = [f"task {i} has no outcome" for i in by_id if i not in found]
-    wrong += [f"task {i} has an outcome but was never given" for i in found if i not in by_id]
-    if len(found) < len(outcome_list):
-        wrong.append(f"{len(outcome_list) - len(found)} tasks have more than one outcome")
+    by_task = {outcome.task_id: outcome for outcome in outcome_list}
+    wrong = [f"task {i} has no outcome" for i in by_id if i not in by_task]
+    wrong += [f"task {i} has an outcome but was never given" for i in by_task if i not in by_id]
+    if len(by_task) < len(outcome_list):
+        wrong.append(f"{len(outcome_list) - len(by_task)} tasks have more than one outcome")
     device = {d.name: d for d in rules.devices}
     unknown = {p.device for o in outcome_list for p in o.parts} - set(device)
     wrong += [f"device {name} does not exist" for name in sorted(unknown)]
     if wrong:
         return wrong
-    schedule = _Schedule(rules, by_id, found, device, tuple(time for time, _, _ in rules.changes))
-    for outcome in found.values():
+    schedule = _Schedule(rules, by_id, by_task, device, tuple(time for time, _, _ in rules.changes))
+    for outcome in by_task.values():
         wrong += (f"task {outcome.task_id}: {text}" for text in _one_task(schedule, outcome))
     wrong += _queues(schedule)
     if rules.isolated:

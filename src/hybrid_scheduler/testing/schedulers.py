@@ -156,9 +156,9 @@ def ask(scheduler: Scheduler, question: Question) -> Answer:
 
 def check_summary(factory: SchedulerFactory) -> None:
     """Lists show the first line of the class's own docstring."""
-    found = type(factory())
-    assert (found.__doc__ or "").strip(), f"{found.__name__} has no docstring; its first line is shown in lists"
-    assert found.summary(), f"the docstring of {found.__name__} begins with an empty line"
+    scheduler = type(factory())
+    assert (scheduler.__doc__ or "").strip(), f"{scheduler.__name__} has no docstring; its first line is shown in lists"
+    assert scheduler.summary(), f"the docstring of {scheduler.__name__} begins with an empty line"
 
 
 def check_legal(factory: SchedulerFactory) -> None:

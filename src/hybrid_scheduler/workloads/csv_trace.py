@@ -68,8 +68,8 @@ def _missing(path: object, required: str, unused: list[str], header: tuple[str, 
         fix = "; are the cells separated by commas?"
     else:
         fix = "; add it"
-    found = ", ".join(repr(name) for name in header[:12]) + (", ..." if len(header) > 12 else "")
-    return InvalidInputError(f"{path}, line 1: the required column {required!r} is missing; found: {found}{fix}")
+    columns = ", ".join(repr(name) for name in header[:12]) + (", ..." if len(header) > 12 else "")
+    return InvalidInputError(f"{path}, line 1: the required column {required!r} is missing; found: {columns}{fix}")
 
 
 def task_columns(tasks: TaskBatch) -> dict[str, list[Any]]:

@@ -56,14 +56,14 @@ async def check_round_trip(opened: OpenStore) -> None:
             expected = tuple(row for row in batch.results if row.task_id == task.task_id)
             assert results == expected, f"written {expected}, read {results}"
         assert (await store.training()) == list(reversed(batch.training)), "labels changed"
-        found = await store.run(run.id)
-        assert found is not None, "the run is gone"
-        assert (found.kind, found.name, found.seed) == ("experiment", "Läufe", 2**63 - 1), f"the run changed: {found}"
-        assert (found.configuration, found.schedulers) == (document, SCHEDULERS), f"the run changed: {found}"
-        assert (found.status, found.summary) == ("finished", {"greedy": {"makespan": 1 / 3}}), f"{found} has not ended"
-        assert found.tasks == len(batch.tasks), f"the run counts {found.tasks} tasks"
-        assert found.ended is not None, f"{found} has no end"
-        assert began <= found.started <= found.ended <= datetime.now(UTC), f"the times of {found} are wrong"
+        kept = await store.run(run.id)
+        assert kept is not None, "the run is gone"
+        assert (kept.kind, kept.name, kept.seed) == ("experiment", "Läufe", 2**63 - 1), f"the run changed: {kept}"
+        assert (kept.configuration, kept.schedulers) == (document, SCHEDULERS), f"the run changed: {kept}"
+        assert (kept.status, kept.summary) == ("finished", {"greedy": {"makespan": 1 / 3}}), f"{kept} has not ended"
+        assert kept.tasks == len(batch.tasks), f"the run counts {kept.tasks} tasks"
+        assert kept.ended is not None, f"{kept} has no end"
+        assert began <= kept.started <= kept.ended <= datetime.now(UTC), f"the times of {kept} are wrong"
         assert (await store.counts()).tasks == len(batch.tasks), "the store miscounts its tasks"
 
 
@@ -75,15 +75,15 @@ async def check_paging(opened: OpenStore) -> None:
         await store.write(sample(run, [20, 21, 22], ["greedy"]))
         await store.write(sample(run, range(23, 25)))
         ids = [run.first_task_id + number for number in reversed(range(25))]
-        assert await _pages(lambda before: store.comparative(7, before), lambda each: each.task.task_id) == ids
-        assert await _pages(lambda before: store.training(7, before), lambda each: each.task_id) == ids
+        assert await _pages(lambda before: store.comparative(7, before), lambda row: row.task.task_id) == ids
+        assert await _pages(lambda before: store.training(7, before), lambda row: row.task_id) == ids
         only = await store.comparative(5, before=ids[0] + 1, scheduler=SCHEDULERS[1])
-        assert [each.task.task_id for each in only] == ids[:2] + ids[5:8], f"tasks of one scheduler: {only}"
-        assert all([row.scheduler_name for row in each.results] == [SCHEDULERS[1]] for each in only), f"{only}"
+        assert [row.task.task_id for row in only] == ids[:2] + ids[5:8], f"tasks of one scheduler: {only}"
+        assert all([result.scheduler_name for result in row.results] == [SCHEDULERS[1]] for row in only), f"{only}"
         assert await store.comparative(5, scheduler="nobody") == []
         more = [(await begin(store, 0, kind)).id for kind in ("compare", "live", "compare")]
-        assert await _pages(lambda before: store.runs(1, before), lambda each: each.id) == [*reversed(more), run.id]
-        assert [each.id for each in await store.runs(5, kind="compare")] == [more[2], more[0]]
+        assert await _pages(lambda before: store.runs(1, before), lambda row: row.id) == [*reversed(more), run.id]
+        assert [row.id for row in await store.runs(5, kind="compare")] == [more[2], more[0]]
 
 
 async def _pages(page: Callable[[int | None], Awaitable[Sequence[Any]]], key: Callable[[Any], int]) -> list[int]:
@@ -241,9 +241,9 @@ async def check_model_versions(opened: OpenStore) -> None:
         first = await store.add_model_version("hybrid_ml", rows=50, r2=0.5, mae=float("nan"), path="a.npz")
         second = await store.add_model_version("rl_agent", rows=10**12, path="b.pth")
         assert second > first, f"version {second} follows {first}"
-        found = await store.model_versions()
-        assert [version.id for version in found] == [second, first], f"versions are not newest first: {found}"
-        assert (found[1].r2, found[1].mae, found[1].rows) == (0.5, None, 50), f"{found[1]}"
+        versions = await store.model_versions()
+        assert [version.id for version in versions] == [second, first], f"versions are not newest first: {versions}"
+        assert (versions[1].r2, versions[1].mae, versions[1].rows) == (0.5, None, 50), f"{versions[1]}"
         assert [version.id for version in await store.model_versions(5, "hybrid_ml")] == [first]
         assert [version.id for version in await store.model_versions(5, before=second)] == [first]
 
@@ -261,8 +261,8 @@ async def check_export(opened: OpenStore) -> None:
             counts = await store.exact_counts()
             for table, count in counts.items():
                 for ending in ("csv", "parquet"):
-                    found = await store.export(table, folder / "new" / f"{table}.{ending}")
-                    assert found == count, f"{found} of {count} rows of {table} were written as {ending}"
+                    written = await store.export(table, folder / "new" / f"{table}.{ending}")
+                    assert written == count, f"{written} of {count} rows of {table} were written as {ending}"
             for bad in (folder / "tasks.xls", folder / "tasks"):
                 await refused(partial(store.export, "tasks", bad), f"the file {bad.name}")
             error = await refused(lambda: store.export("trainig_data", folder / "x.csv"), "a table that does not exist")

@@ -41,9 +41,9 @@ async def check_atomic(opened: OpenStore) -> None:
             await refused(partial(store.write, batch), what)
             assert await stored_numbers(store, run) == [], f"{what}: the rest of the batch is stored"
             assert await store.training() == [], f"{what}: labels of the batch are stored"
-            found = await store.run(run.id)
-            assert found is not None, f"{what}: the run is gone"
-            assert (found.tasks, found.last_task_id) == (0, None), f"{what}: the run counts it"
+            stored = await store.run(run.id)
+            assert stored is not None, f"{what}: the run is gone"
+            assert (stored.tasks, stored.last_task_id) == (0, None), f"{what}: the run counts it"
         assert await store.write(good) == 5, "the good batch is not stored after the bad ones"
 
 

@@ -45,8 +45,8 @@ async def check_concurrent_reserve(opened: OpenStore) -> None:
     """Processes that begin runs at the same time get ids of their own."""
     async with AsyncExitStack() as stack:
         stores = [await stack.enter_async_context(await opened()) for _ in range(3)]
-        found = await asyncio.gather(*(begin(stores[i % 3], 10) for i in range(30)))
-        starts = sorted(run.first_task_id for run in found)
+        begun = await asyncio.gather(*(begin(stores[i % 3], 10) for i in range(30)))
+        starts = sorted(run.first_task_id for run in begun)
         assert starts == list(range(starts[0], starts[0] + 300, 10)), f"ids overlap or have gaps: {starts}"
 
 

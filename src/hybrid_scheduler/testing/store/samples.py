@@ -50,10 +50,10 @@ def sample(run: RunRow, numbers: Sequence[int], schedulers: Sequence[str] = SCHE
 
 async def stored_numbers(store: Store, run: RunRow) -> list[int]:
     """The numbers of the run's tasks in the store, in order; each must be there with all its results."""
-    found = [each for each in await store.comparative(10_000) if each.task.run_id == run.id]
-    for task, results in found:
+    stored = [entry for entry in await store.comparative(10_000) if entry.task.run_id == run.id]
+    for task, results in stored:
         assert len(results) == len(SCHEDULERS), f"task {task.task_id} has {len(results)} of {len(SCHEDULERS)} results"
-    return sorted(task.task_id - run.first_task_id for task, _ in found)
+    return sorted(task.task_id - run.first_task_id for task, _ in stored)
 
 
 async def refused(call: Callable[[], Awaitable[object]], what: str) -> InvalidInputError:
