@@ -113,19 +113,20 @@ class Driver(Generic[N]):
                 although nothing else can happen.
         """
         with named_failures(self.scheduler):
-            while True:
-                change = self.node.advance(self._policy(), until=until, limit=limit)
-                if change is Change.ASKED:
-                    self.ask()
-                elif change is Change.FINISHED:
-                    self.deliver()
-                elif change is Change.STALLED:
-                    raise SchedulerError(
-                        f"{type(self.scheduler).__name__} starts none of {len(self.node.waiting())} waiting tasks, "
-                        "although every device is idle and nothing more will come"
-                    )
-                else:
-                    return change
+            while (change := self.next_question(until=until, limit=limit)) is Change.ASKED:
+                self.ask()
+        return change
+
+    def next_question(self, *, until: float = math.inf, limit: int = NO_LIMIT) -> Change:
+        """As `run`, but return also when Python is asked, for somebody else to answer; outcomes are delivered."""
+        while (change := self.node.advance(self._policy(), until=until, limit=limit)) is Change.FINISHED:
+            self.deliver()
+        if change is Change.STALLED:
+            raise SchedulerError(
+                f"{type(self.scheduler).__name__} starts none of {len(self.node.waiting())} waiting tasks, "
+                "although every device is idle and nothing more will come"
+            )
+        return change
 
     def ask(self) -> None:
         """Have the scheduler say what starts now, and start it."""

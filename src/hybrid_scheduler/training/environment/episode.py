@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.node import SimulatedNode, UnlabelledTasks
+from hybrid_scheduler.engine.driver import Driver, simulated_node
 from hybrid_scheduler.learning.actions import action_count, expect_completion, rank_devices
 from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.errors import InvalidInputError
@@ -16,6 +17,7 @@ from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.training.environment.encoding import (
     DEVICE_INPUTS,
     TASK_INPUTS,
@@ -76,6 +78,44 @@ class Terms:
         return np.where(outcomes.failed, FAILURE_COST, (1.0 - self.energy_weight) * time + self.energy_weight * energy)
 
 
+class _Agent(Scheduler):
+    """The agent, as the node knows it; it stands outside and answers between two questions."""
+
+    def __init__(self, observes: bool) -> None:
+        self._observes = observes
+
+    @property
+    def observes(self) -> bool:
+        """Whether tasks are paid for when they have finished."""
+        return self._observes
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        """Never asked: `Episode.place` answers."""
+        raise InvalidInputError("the agent stands outside; call Episode.place")
+
+
+class _EstimatingAgent(_Agent):
+    """One whose node shows nominal times."""
+
+    uses_estimates = True
+
+
+class _AgentDriver(Driver[SimulatedNode]):
+    """Notes which tasks have finished, for the agent to be charged."""
+
+    def __init__(self, agent: _Agent, node: SimulatedNode) -> None:
+        super().__init__(agent, node)
+        self._finished: list[IntArray] = []
+
+    def deliver(self) -> None:
+        self._finished.append(self.node.take_outcomes(self.node.now))
+
+    def take_finished(self) -> IntArray:
+        """The tasks that have finished since the last call."""
+        finished, self._finished = self._finished, []
+        return np.concatenate(finished) if finished else np.zeros(0, dtype=np.int64)
+
+
 class Episode:
     """A node with its stream of tasks, standing at the next decision; `over` when there is none.
 
@@ -90,9 +130,9 @@ class Episode:
         timed, cluster = terms.world.timed(tasks, seed), terms.world.cluster
         self._times = timed.nominal if terms.estimates else terms.expected.times(tasks)
         self._features = (log_features(tasks) - terms.expected.mean) / terms.expected.deviation
-        self._node = SimulatedNode(
-            UnlabelledTasks(tasks), terms.world, uses_estimates=terms.estimates, observing=terms.finished
-        )
+        agent = (_EstimatingAgent if terms.estimates else _Agent)(terms.finished)
+        self._node = simulated_node(agent, UnlabelledTasks(tasks), terms.world)
+        self._driver = _AgentDriver(agent, self._node)
         self._node.add(timed)
         self._charged = np.zeros(len(tasks))
         self._cpus, self._most_watts = terms.cpus, max(cluster.column("watts").max(), 1e-9)
@@ -192,17 +232,16 @@ class Episode:
 
     def _go_on(self) -> IntArray:
         """Let time go on to the next decision; returns the tasks that have finished, if anybody waits for them."""
-        node, finished = self._node, []
-        while (change := node.advance(None)) is Change.FINISHED:
-            finished.append(node.take_outcomes(node.now))
-        self.over = change is Change.OVER
+        node = self._node
+        self.over = self._driver.next_question() is Change.OVER
+        finished = self._driver.take_finished()
         if self.over:
-            finished.append(node.take_outcomes(np.inf))
+            finished = np.concatenate([finished, node.take_outcomes(np.inf)])
         else:
             expect_completion(node.devices, self._times[node.current], self._completion)
             if self.terms.ranked:
                 rank_devices(node.devices, self._completion, self._order)
-        return np.concatenate(finished) if finished else np.zeros(0, dtype=np.int64)
+        return finished
 
     def _charge(self, positions: IntArray) -> tuple[float, FloatArray]:
         """Charge these tasks; at the end also whatever disturbances have added to the others since."""
