@@ -177,3 +177,17 @@ def test_a_trace_file(tmp_path: Path) -> None:
     assert scenario.facts()["trace"] == str(path)
     assert any("all tasks arrive at once" in note for note in scenario.notes)
     assert not any("at once" in note for note in ScenarioOptions(trace=path, rate=1.0).scenario(Config()).notes)
+
+
+def test_a_stream_of_a_trace_keeps_kinds_and_estimates() -> None:
+    tasks = TaskBatch.from_columns(
+        [100.0, 200.0, 300.0], [0.1, 0.5, 0.9], [1.0, 2.0, 3.0],
+        arrival_time=[0.0, 1.0, 2.0], duration_estimate=[4.0, 5.0, 6.0], kind=["fft", "sort", "fft"],
+    )  # fmt: skip
+    arrived = Scenario(RecordedTasks(tasks), arrivals=Rate(1.0)).stream().until(100.0, 10, 0)
+    assert arrived is not None
+    assert [(task.kind, task.duration_estimate) for task in arrived.tasks] == [
+        ("fft", 4.0),
+        ("sort", 5.0),
+        ("fft", 6.0),
+    ]

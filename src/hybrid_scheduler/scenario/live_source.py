@@ -68,6 +68,7 @@ class LiveSource:
             task_id=ids,
             arrival_time=self._arrivals[:taken],
             duration_estimate=tasks.duration_estimate[rows],
+            kind=[tasks.kinds[index] for index in tasks.kind_index[rows]],
         )
         arrived = Arrivals(batch, self._parents(rows))
         self._last, self._arrivals = float(self._arrivals[taken - 1]), self._arrivals[taken:]
