@@ -1,12 +1,13 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+import { liveSchemaPlugin } from "./live-schema.ts";
 
 const service = "http://127.0.0.1:8000";
 
 export default defineConfig({
   base: "/",
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), liveSchemaPlugin()],
   build: {
     outDir: "../src/hybrid_scheduler/server/static",
     emptyOutDir: true,

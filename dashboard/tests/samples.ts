@@ -3,6 +3,7 @@ import type {
   ComparativeItem,
   ComparisonEntry,
   ExperimentJob,
+  LogLine,
   MetricDescription,
   Result,
   SchedulerInfo,
@@ -105,6 +106,20 @@ export function update(seq: number, given: Partial<SimulationUpdate> = {}): Simu
     lower_bound: { avg_time: null, avg_response: null, avg_energy: null, avg_cost: null },
     utilization: {},
     learning: [],
+    ...given,
+  };
+}
+
+export function line(id: number, given: Partial<LogLine> = {}): LogLine {
+  return {
+    type: "log",
+    id,
+    time: id,
+    level: "info",
+    kind: "event",
+    message: `line ${id}`,
+    scheduler: null,
+    skipped: 0,
     ...given,
   };
 }

@@ -90,6 +90,7 @@ class FakeEngine:
                     "version": None,
                     "updates": 3,
                     "refits": 0,
+                    "drifts": 0,
                     "figures": {"loss": 0.5, "r2": None},
                 }
             ],
@@ -171,6 +172,12 @@ class FakeEngine:
                 for name in self.settings["schedulers"]
             ],
         }
+
+    async def _pulse(self, scheduler: str) -> dict[str, Any]:
+        if scheduler not in self.settings["schedulers"]:
+            raise EngineError(f"{scheduler!r} is not in the race", code="not_racing", status=404)
+        points = [{"time": 10.0, "utilization": [0.5, 0.25]}]
+        return {"run_id": self.run_id, "now": 11.0, "devices": ["cpu_0", "gpu_0"], "points": points}
 
     async def _clear(self) -> dict[str, Any]:
         if not self.clears:

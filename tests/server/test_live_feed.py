@@ -62,6 +62,18 @@ def test_who_comes_gets_the_last_update_at_once(server: RealServer) -> None:
         assert _receive(late)["seq"] == 2
 
 
+def test_who_comes_gets_the_last_log_lines_as_they_were(server: RealServer) -> None:
+    for number in range(feed.KEPT_LINES + 5):
+        server.emit({"type": "log", "id": number})
+    server.emit(_update(1))
+    with connect(server.websocket) as late:
+        lines = [_receive(late) for _ in range(feed.KEPT_LINES)]
+        assert [line["id"] for line in lines] == list(range(5, feed.KEPT_LINES + 5))
+        assert _receive(late)["seq"] == 1
+        server.emit({"type": "log", "id": 1000})
+        assert _receive(late)["id"] == 1000
+
+
 def test_what_clients_send_is_ignored_and_a_flood_is_cut_off(server: RealServer) -> None:
     with connect(server.websocket) as rude, connect(server.websocket) as other:
         for garbage in ("{", "", b"\x00\xff", "[" * 1000, json.dumps({"type": "simulation_update"})):

@@ -57,6 +57,14 @@ def test_status_tells_of_feed_and_token(deployed: Service) -> None:
     assert status["tasks_processed"] == 7
 
 
+def test_the_pulse_of_a_scheduler_in_the_race(deployed: Service) -> None:
+    pulse = _get(deployed, "/api/simulation/pulse", scheduler="greedy")
+    assert pulse["devices"] == ["cpu_0", "gpu_0"]
+    assert pulse["points"] == [{"time": 10.0, "utilization": [0.5, 0.25]}]
+    assert deployed.client.get("/api/simulation/pulse", params={"scheduler": "nobody"}).status_code == 404
+    assert deployed.client.get("/api/simulation/pulse").status_code == 422
+
+
 def test_settings_change_what_is_named(deployed: Service) -> None:
     answer = deployed.client.patch("/api/simulation/settings", json={"speed": 4.0, "preset": "bursty"})
     assert answer.status_code == 200

@@ -12,6 +12,7 @@ import type {
   MetricDescription,
   ModelVersionPage,
   PresetInfo,
+  PulseHistory,
   RunFile,
   RunPage,
   SchedulerInfo,
@@ -90,6 +91,8 @@ export const api = {
   schedulers: () => request<SchedulerInfo[]>("/api/schedulers"),
   metricCatalogue: () => request<MetricDescription[]>("/api/metrics/catalogue"),
   presets: () => request<PresetInfo[]>("/api/presets"),
+  pulse: (scheduler: string, signal?: AbortSignal) =>
+    request<PulseHistory>(`/api/simulation/pulse${query({ scheduler })}`, { signal }),
   control: (control: Control) => request<ControlAnswer>(`/api/simulation/${control}`, { method: "POST" }),
   changeSettings: (change: SettingsChange) =>
     request<LiveSettings>("/api/simulation/settings", { method: "PATCH", body: change }),

@@ -402,6 +402,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/simulation/pulse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How busy the devices were since the run began
+         * @description Busy share of every device under one scheduler; live messages carry on from there (`utilization`).
+         */
+        get: operations["pulse_api_simulation_pulse_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/simulation/resume": {
         parameters: {
             query?: never;
@@ -1065,12 +1085,33 @@ export interface components {
          */
         LogLine: {
             /**
+             * Id
+             * @description Grows from line to line; the same line has the same id on every connection.
+             */
+            id: number;
+            /**
+             * Kind
+             * @description Something that happened, or where a scheduler put a task.
+             * @enum {string}
+             */
+            kind: "event" | "decision";
+            /**
              * Level
              * @enum {string}
              */
             level: "info" | "warning" | "error";
             /** Message */
             message: string;
+            /**
+             * Scheduler
+             * @description Who decided; null for an event.
+             */
+            scheduler: string | null;
+            /**
+             * Skipped
+             * @description Decisions of this scheduler since its last line that got no line of their own.
+             */
+            skipped: number;
             /**
              * Time
              * @description Seconds since 1970.
@@ -1128,6 +1169,11 @@ export interface components {
          * @description What a learner in the race goes by.
          */
         ModelInfo: {
+            /**
+             * Drifts
+             * @description Drift alarms.
+             */
+            drifts: number;
             /**
              * Figures
              * @description The learner's own figures, e.g. loss, epsilon, r2, mae.
@@ -1259,6 +1305,45 @@ export interface components {
             name: string;
             /** Summary */
             summary: string;
+        };
+        /**
+         * PulseHistory
+         * @description How busy one scheduler's devices were since the run began: the last minute fine, what was before coarser.
+         */
+        PulseHistory: {
+            /** Devices */
+            devices: string[];
+            /**
+             * Now
+             * @description When this was answered, by the clock of the points.
+             */
+            now: number;
+            /**
+             * Points
+             * @description Oldest first; their number is bounded.
+             */
+            points: components["schemas"]["PulsePoint"][];
+            /**
+             * Run Id
+             * @description Null when there is no run.
+             */
+            run_id: number | null;
+        };
+        /**
+         * PulsePoint
+         * @description How busy the devices were up to a moment, since the point before.
+         */
+        PulsePoint: {
+            /**
+             * Time
+             * @description Seconds since 1970.
+             */
+            time: number;
+            /**
+             * Utilization
+             * @description Busy share of every device, in the order of `devices`.
+             */
+            utilization: number[];
         };
         /**
          * RacerInfo
@@ -3121,6 +3206,83 @@ export interface operations {
             };
             /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
             421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    pulse_api_simulation_pulse_get: {
+        parameters: {
+            query: {
+                /** @description A scheduler in the race. */
+                scheduler: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PulseHistory"];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The state of the service does not allow it, or another process owns the engine (`not_owner`). */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

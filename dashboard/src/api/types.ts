@@ -23,6 +23,7 @@ export type ModelVersion = Schemas["ModelVersion"];
 export type ModelVersionPage = Schemas["ModelVersionPage"];
 export type Notification = Schemas["Notification"];
 export type PresetInfo = Schemas["PresetInfo"];
+export type PulseHistory = Schemas["PulseHistory"];
 export type Result = Schemas["Result"];
 export type RunFile = Schemas["RunFile"];
 export type RunPage = Schemas["RunPage"];

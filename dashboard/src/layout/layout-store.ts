@@ -1,8 +1,9 @@
 /** Where panels lie on each page and which are hidden: kept in the browser. */
 import { persisted, type Store } from "../store";
 
-export interface Place {
-  i: string;
+/** `I`: the ids of panels. */
+export interface Place<I extends string = string> {
+  i: I;
   x: number;
   y: number;
   w: number;
@@ -20,7 +21,7 @@ export function widthOf(pixels: number): Width {
   return pixels >= 640 ? "medium" : "narrow";
 }
 
-export type Places = Record<Width, Place[]>;
+export type Places<I extends string = string> = Record<Width, Place<I>[]>;
 
 export interface PageLayout {
   places: Partial<Places>;
@@ -56,8 +57,8 @@ export function layoutStore(page: string): Store<PageLayout> {
 }
 
 /** Rows of `[id, width, height]` side by side become places: an easy way to write a default. */
-export function rows(...lines: [id: string, w: number, h: number][][]): Place[] {
-  const places: Place[] = [];
+export function rows<I extends string>(...lines: [id: I, w: number, h: number][][]): Place<I>[] {
+  const places: Place<I>[] = [];
   let y = 0;
   for (const line of lines) {
     let x = 0;
@@ -71,7 +72,10 @@ export function rows(...lines: [id: string, w: number, h: number][][]): Place[] 
 }
 
 /** Stored places win; panels that are new since then come from the default. */
-export function placesFor(stored: readonly Place[] | undefined, defaults: readonly Place[]): Place[] {
+export function placesFor<I extends string>(
+  stored: readonly Place[] | undefined,
+  defaults: readonly Place<I>[],
+): Place<I>[] {
   const known = new Map(stored?.map((place) => [place.i, place]));
-  return defaults.map((place) => known.get(place.i) ?? place);
+  return defaults.map((place) => ({ ...(known.get(place.i) ?? place), i: place.i }));
 }

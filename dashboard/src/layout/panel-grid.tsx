@@ -16,7 +16,7 @@ const DRAG = { enabled: true, handle: ".panel-handle", threshold: 4, bounded: fa
 
 interface PanelGridProps {
   page: string;
-  defaults: Places;
+  defaults: Places<WidgetId>;
   scheduler?: string;
   /** Left of the layout menu. */
   toolbar?: React.ReactNode;
@@ -56,10 +56,10 @@ export function PanelGrid({ page, defaults, scheduler = "", toolbar }: PanelGrid
   };
 
   const hidden = all.filter((place) => layout.hidden.includes(place.i));
-  const panel = (place: Place) => (
+  const panel = (place: Place<WidgetId>) => (
     <Suspense fallback={<div className="glass h-full" aria-busy="true" />}>
       <LoadedPanel
-        id={place.i as WidgetId}
+        id={place.i}
         scheduler={scheduler}
         movable={width !== "narrow"}
         onHide={() => hide(place.i)}
@@ -81,7 +81,7 @@ export function PanelGrid({ page, defaults, scheduler = "", toolbar }: PanelGrid
             items={[
               ...hidden.map((place) => ({
                 id: place.i,
-                label: <ShowLabel id={place.i as WidgetId} />,
+                label: <ShowLabel id={place.i} />,
                 icon: <Eye size={15} aria-hidden />,
                 run: () => show(place.i),
               })),
@@ -124,10 +124,10 @@ export function PanelGrid({ page, defaults, scheduler = "", toolbar }: PanelGrid
   );
 }
 
-type LoadedPanelProps = Omit<React.ComponentProps<typeof Panel>, "widget"> & { id: WidgetId };
+type LoadedPanelProps = Omit<React.ComponentProps<typeof Panel>, "widget">;
 
 function LoadedPanel({ id, ...rest }: LoadedPanelProps) {
-  return <Panel widget={use(loadWidget(id))} {...rest} />;
+  return <Panel id={id} widget={use(loadWidget(id))} {...rest} />;
 }
 
 /** The title is in the panel's own file, which nobody has loaded while the panel is hidden. */

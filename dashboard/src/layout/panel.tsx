@@ -9,10 +9,11 @@ import { notify } from "../live/store";
 import { Empty } from "../ui/empty";
 import { Menu } from "../ui/menu";
 import { ScrollRegion } from "../ui/scroll-region";
-import type { Widget } from "../widgets";
+import type { Widget, WidgetId } from "../widgets";
 import { PanelBoundary } from "./panel-boundary";
 
 interface PanelProps {
+  id: WidgetId;
   widget: Widget;
   scheduler: string;
   movable: boolean;
@@ -20,13 +21,13 @@ interface PanelProps {
   onArrow: (event: KeyboardEvent) => void;
 }
 
-export const Panel = memo(function Panel({ widget, scheduler, movable, onHide, onArrow }: PanelProps) {
+export const Panel = memo(function Panel({ id, widget, scheduler, movable, onHide, onArrow }: PanelProps) {
   const [helpOpen, setHelpOpen] = useState(false);
   const [asTable, setAsTable] = useState(false);
   const source = useRef<TableSource | null>(null);
   const body = useRef<HTMLDivElement>(null);
   const [heading, help] = [useId(), useId()];
-  const fileName = `hybrid-scheduler-${widget.id}`;
+  const fileName = `hybrid-scheduler-${id}`;
 
   const withRows = (use: (table: Table) => void) => {
     if (source.current === null) notify("info", `${widget.title} has no data yet.`);
@@ -38,7 +39,7 @@ export const Panel = memo(function Panel({ widget, scheduler, movable, onHide, o
   };
   const Component = widget.component;
   return (
-    <section className="glass flex h-full flex-col" aria-labelledby={heading} data-testid={`panel-${widget.id}`}>
+    <section className="glass flex h-full flex-col" aria-labelledby={heading} data-testid={`panel-${id}`}>
       <header className="flex items-center gap-1 py-1.5 pr-2 pl-3">
         <h2 id={heading} className={`panel-handle grow truncate font-semibold ${movable ? "cursor-grab" : ""}`}>
           {widget.title}
@@ -116,7 +117,7 @@ function PanelTable({ source, title }: { source: { current: TableSource | null }
     const timer = setInterval(read, TABLE_REFRESH_MS);
     return () => clearInterval(timer);
   }, [source]);
-  if (table === null || table.rows.length === 0) return <Empty />;
+  if (table === null || table.rows.length === 0) return <Empty waitsFor="the first row" />;
   return (
     <ScrollRegion label={`${title} as a table`}>
       <table className="data-table">

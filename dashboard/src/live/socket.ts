@@ -1,10 +1,13 @@
 /** One WebSocket that comes back by itself: waits longer after each failure, less when the person asks. */
 import type { LiveMessage } from "../api/types";
+import { readMessage } from "./validate";
 
 export type Connection = "connecting" | "open" | "lost";
 
 export interface SocketEvents {
   onMessage: (message: LiveMessage) => void;
+  /** Something came that is no message of this version; it is dropped. */
+  onBadMessage: (problem: string) => void;
   /** `retryAt` is when the next attempt comes (milliseconds since 1970); null while open or connecting. */
   onConnection: (connection: Connection, retryAt: number | null) => void;
   /** The service, or nobody, answered the handshake with no. */
@@ -63,7 +66,10 @@ export class LiveSocket {
       this.events.onConnection("open", null);
     };
     socket.onmessage = (event: MessageEvent<string>) => {
-      if (socket === this.socket) this.events.onMessage(JSON.parse(event.data) as LiveMessage);
+      if (socket !== this.socket) return;
+      const read = readMessage(event.data);
+      if ("message" in read) this.events.onMessage(read.message);
+      else this.events.onBadMessage(read.problem);
     };
     socket.onclose = () => {
       if (socket !== this.socket || !this.wanted) return;

@@ -28,10 +28,6 @@ export interface Break {
   tasks: number;
 }
 
-export interface Line extends LogLine {
-  key: number;
-}
-
 export interface Notice extends Notification {
   key: number;
 }
@@ -49,7 +45,8 @@ export interface LiveState {
   pulse: PulseSample[];
   learning: Record<string, LearningPoint[]>;
   breaks: Break[];
-  logs: Line[];
+  /** Oldest first; no line twice, whichever connections it came over. */
+  logs: LogLine[];
   notices: Notice[];
   /** What the service announced lately, numbers left out, so that it is not announced again at once. */
   news: { text: string; at: number }[];
@@ -78,12 +75,21 @@ export function receive(state: LiveState, message: LiveMessage, now: number): Li
     case "simulation_update":
       return receiveUpdate(state, message, now);
     case "log":
-      return { ...state, logs: [...state.logs.slice(1 - LOG_LINES), { ...message, key: nextKey++ }] };
+      return receiveLine(state, message);
     case "notification":
       return receiveNews(state, message, now);
     default:
       return state;
   }
+}
+
+/** A new connection begins with the last lines once more. */
+function receiveLine(state: LiveState, line: LogLine): LiveState {
+  const last = state.logs.at(-1);
+  if (last === undefined || line.id > last.id) return { ...state, logs: [...state.logs.slice(1 - LOG_LINES), line] };
+  if (state.logs.some(({ id }) => id === line.id)) return state;
+  const logs = [...state.logs, line].sort((a, b) => a.id - b.id);
+  return { ...state, logs: logs.slice(-LOG_LINES) };
 }
 
 function receiveNews(state: LiveState, notice: Notification, now: number): LiveState {

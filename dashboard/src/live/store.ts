@@ -38,8 +38,21 @@ function address(): string {
   return `${protocol === "https:" ? "wss:" : "ws:"}//${host}/ws${query}`;
 }
 
+let warned = false;
+
+/** Said once: a service that sends one such message sends many. */
+function onBadMessage(problem: string): void {
+  if (warned) return;
+  warned = true;
+  notify(
+    "warning",
+    `The service sent a message that this page does not understand and leaves out: ${problem}. Reload the page; if this goes on, page and service are of different versions.`,
+  );
+}
+
 const socket = new LiveSocket(address, {
   onMessage,
+  onBadMessage,
   onConnection: (connection, retryAt) => {
     flush();
     live.update((state) => connectionChanged(state, connection, retryAt));

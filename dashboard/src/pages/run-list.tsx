@@ -37,7 +37,7 @@ export function RunList({ kind, open, onOpen, refreshMs }: RunListProps) {
   const { data, error } = useResource(load, refreshMs);
   if (error !== null && data === null) return <Empty>{error}</Empty>;
   if (data === null) return <Empty>Loading …</Empty>;
-  if (data.runs.length === 0) return <Empty />;
+  if (data.runs.length === 0) return <Empty waitsFor="the first stored run" />;
   return (
     <>
       <ul className="grid gap-2">

@@ -67,7 +67,7 @@ export default function SchedulerPage({ name }: { name: string | null }) {
     [all, racing, name],
   );
   const info = name === null ? racing[0] : find(name);
-  if (all.length === 0) return <Empty />;
+  if (all.length === 0) return <Empty waitsFor="the list of schedulers" />;
   if (info === undefined) {
     return (
       <Empty>

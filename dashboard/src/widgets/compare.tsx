@@ -11,7 +11,6 @@ import { Empty } from "../ui/empty";
 import { SchedulerDot, SchedulerSelect } from "../ui/scheduler-name";
 import { WindowNote } from "../ui/window-note";
 
-export const id = "compare";
 export const title = "Compare two";
 export const help =
   "Two schedulers side by side: each pair of bars shows a mean over this run, the shorter one is better; the line at the bottom says who was sooner on the same tasks.";
@@ -51,7 +50,11 @@ function ComparePanel() {
     ],
   }));
   if (a === undefined || b === undefined)
-    return <Empty>{names.length === 1 ? "Only one scheduler is in the race" : "No data yet"}</Empty>;
+    return names.length === 1 ? (
+      <Empty>Only one scheduler is in the race</Empty>
+    ) : (
+      <Empty waitsFor="two schedulers in the race" />
+    );
   return (
     <div className="flex h-full flex-col gap-2 overflow-auto">
       <div className="grid grid-cols-2 gap-3">

@@ -10,7 +10,6 @@ import { Empty } from "../ui/empty";
 import { SchedulerSelect } from "../ui/scheduler-name";
 import { WindowNote } from "../ui/window-note";
 
-export const id = "heatmap";
 export const title = "Where GPUs win";
 export const help =
   "Tasks sorted by size (left to right) and compute intensity (bottom to top): blue where the fastest placement put the work on GPUs, amber where it stayed on the CPU; the number is the GPU's share.";
@@ -20,7 +19,7 @@ const SIZE_BINS = 6;
 function HeatmapPanel() {
   const { items } = useRecent();
   const [scheduler, setScheduler] = useState("");
-  if (items.length === 0) return <Empty />;
+  if (items.length === 0) return <Empty waitsFor="the first task that every scheduler has finished" />;
   return (
     <div className="flex h-full flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">

@@ -1,4 +1,4 @@
-/** The panels. To add one: a file that exports id, title, help and component, and its line here. */
+/** The panels, by their ids. To add one: a file that exports title, help and component, its line here, and its place on a page. */
 import type { ComponentType } from "react";
 
 export interface WidgetProps {
@@ -7,7 +7,6 @@ export interface WidgetProps {
 }
 
 export interface Widget {
-  id: string;
   title: string;
   /** One sentence: how to read this. */
   help: string;

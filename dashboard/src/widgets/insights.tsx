@@ -12,7 +12,6 @@ import { SchedulerSelect } from "../ui/scheduler-name";
 import { ScrollRegion } from "../ui/scroll-region";
 import { WindowNote } from "../ui/window-note";
 
-export const id = "insights";
 export const title = "Insights";
 export const help =
   "Pearson correlation between task features and results of one scheduler: +1 (red) they rise together, −1 (blue) one falls when the other rises, 0 (grey) no straight-line link; · means a figure did not vary.";
@@ -24,7 +23,7 @@ function InsightsPanel() {
   const names = useMemo(() => schedulersIn(items), [items]);
   const contestant = names.find((name) => name !== reference?.name) ?? names[0];
   const scheduler = names.includes(chosen) ? chosen : contestant;
-  if (scheduler === undefined) return <Empty />;
+  if (scheduler === undefined) return <Empty waitsFor="the first stored tasks" />;
   return (
     <div className="flex h-full flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">

@@ -11,7 +11,6 @@ import { useLive, useUpdate } from "../live/store";
 import { Empty } from "../ui/empty";
 import type { WidgetProps } from ".";
 
-export const id = "learning";
 export const title = "Learning";
 export const help =
   "The learner's own figures since this page was opened, against tasks finished: R² near 1 and a falling error or loss mean it predicts well; ε is how often it still tries something at random.";

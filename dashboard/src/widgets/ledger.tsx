@@ -12,7 +12,6 @@ import { SchedulerName, SchedulerSelect } from "../ui/scheduler-name";
 import { ScrollRegion } from "../ui/scroll-region";
 import { WindowNote } from "../ui/window-note";
 
-export const id = "ledger";
 export const title = "Ledger";
 export const help =
   "One line per task and scheduler, newest first; click a heading to sort, a task number to see why it was placed there and what the other devices would have cost.";
@@ -61,7 +60,7 @@ function LedgerPanel() {
   const current = Math.min(page, pages - 1);
   const shown = rows.slice(current * PAGE, (current + 1) * PAGE);
 
-  if (items.length === 0) return <Empty />;
+  if (items.length === 0) return <Empty waitsFor="the first task that every scheduler has finished" />;
   return (
     <div className="flex h-full flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">

@@ -7,7 +7,6 @@ import { changeSettings, useDraft } from "../shell/settings";
 import { Empty } from "../ui/empty";
 import { SchedulerName } from "../ui/scheduler-name";
 
-export const id = "load";
 export const title = "Load dial";
 export const help =
   "Load is the arrival rate as a share of what the node could take at best. Turn it up with the mouse or the arrow keys: schedulers whose backlog grows are listed in the order in which they broke.";
@@ -47,7 +46,7 @@ function LoadDialPanel() {
       breaks.find((known) => known.name === entry.name)?.load ?? null,
     ]),
   }));
-  if (update === null || load === undefined) return <Empty />;
+  if (update === null || load === undefined) return <Empty waitsFor="the first message of the race" />;
   const broken = new Set(breaks.map((entry) => entry.name));
   const standing = update.comparison.filter((entry) => !broken.has(entry.name));
   return (

@@ -14,7 +14,6 @@ import { Empty } from "../ui/empty";
 import { SchedulerDot } from "../ui/scheduler-name";
 import { Segmented } from "../ui/segmented";
 
-export const id = "race";
 export const title = "Race";
 export const help =
   "Each bar is a scheduler's mean per task over this run: shorter is better. Two ticks cross every bar: the lower bound that nobody can beat, and the oracle in its own colour; click a bar to see the scheduler's latest decision.";
@@ -48,7 +47,7 @@ function RacePanel() {
   }));
 
   const values = [...comparison.map((entry) => entry[metric.mean]), bound].filter((value) => value !== null);
-  if (values.length === 0) return <Empty />;
+  if (values.length === 0) return <Empty waitsFor="the first finished task" />;
   const scale = makeScale(values, choice);
   const inspectLatest = (name: string) => {
     const stored = recent.get().items.find((item) => item.results[name] !== undefined);

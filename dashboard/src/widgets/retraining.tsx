@@ -13,7 +13,6 @@ import { Empty } from "../ui/empty";
 import { SchedulerName } from "../ui/scheduler-name";
 import { ScrollRegion } from "../ui/scroll-region";
 
-export const id = "retraining";
 export const title = "Retraining history";
 export const help =
   "Every saved model, newest first: how many tasks it learned from, R² (1 is perfect) and MAE, the mean error of its predictions in seconds.";

@@ -10,7 +10,6 @@ import { SchedulerName } from "../ui/scheduler-name";
 import { ScrollRegion } from "../ui/scroll-region";
 import { WindowNote } from "../ui/window-note";
 
-export const id = "scoreboard";
 export const title = "Scoreboard";
 export const help =
   "Read a row: how often that scheduler answered the same task sooner than the one in the column. Green: the row wins more often than it loses; red: it loses more often. Ties count for nobody.";
@@ -38,7 +37,7 @@ const Matrix = memo(function Matrix({ items, lineUp }: MatrixProps) {
       }),
     ),
   }));
-  if (names.length === 0) return <Empty />;
+  if (names.length === 0) return <Empty waitsFor="the first task that every scheduler has finished" />;
   return (
     <div className="flex h-full flex-col gap-1">
       <ScrollRegion label="Scoreboard table" className="min-h-0 grow overflow-auto">

@@ -9,7 +9,6 @@ import { useUpdate } from "../live/store";
 import { Empty } from "../ui/empty";
 import type { WidgetProps } from ".";
 
-export const id = "spider";
 export const title = "Spider";
 export const help =
   "How close this scheduler comes to the oracle: the dashed ring is the oracle itself (1), further out is better, half-way in means twice as slow, twice the energy or twice the cost.";
@@ -32,7 +31,7 @@ function SpiderPanel({ scheduler }: WidgetProps) {
     columns: ["figure", scheduler, rivalName, "ratio"],
     rows: axes.map((axis) => [`${axis.label} (${axis.metric.unit})`, axis.mine, axis.theirs, axis.ratio]),
   }));
-  if (axes.every((axis) => axis.ratio === null)) return <Empty />;
+  if (axes.every((axis) => axis.ratio === null)) return <Empty waitsFor="the first finished task" />;
   const most = Math.max(1, ...axes.map((axis) => axis.score));
   const sentence = axes.map((axis) => `${axis.label} ${axis.ratio?.toFixed(2) ?? NOTHING} times`).join(", ");
   return (

@@ -9,7 +9,6 @@ import { Empty } from "../ui/empty";
 import { WindowNote } from "../ui/window-note";
 import type { WidgetProps } from ".";
 
-export const id = "split";
 export const title = "Split";
 export const help =
   "Where this scheduler's work went: the bar divides all busy seconds by device; the mean GPU share says how much of an average task was given to a GPU.";
@@ -21,7 +20,7 @@ function SplitPanel({ scheduler }: WidgetProps) {
     columns: ["device", "busy seconds", "share"],
     rows: work.devices.map(({ device, seconds, share }) => [device, seconds, share]),
   }));
-  if (work.tasks === 0 || work.gpuShare === null) return <Empty />;
+  if (work.tasks === 0 || work.gpuShare === null) return <Empty waitsFor="the first stored task of this scheduler" />;
   const colours = deviceColours(work.devices.map(({ device }) => device));
   return (
     <div className="flex h-full flex-col justify-around gap-3 overflow-auto">

@@ -9,7 +9,6 @@ import { Empty } from "../ui/empty";
 import { SchedulerName } from "../ui/scheduler-name";
 import { ScrollRegion } from "../ui/scroll-region";
 
-export const id = "summary";
 export const title = "Summary";
 export const help =
   "Means per task over this run; the best of each column is green. Waiting counts tasks decided but not finished: when it keeps growing the scheduler is overloaded.";
@@ -42,7 +41,7 @@ function SummaryPanel() {
       entry.overloaded,
     ]),
   }));
-  if (comparison.length === 0) return <Empty />;
+  if (comparison.length === 0) return <Empty waitsFor="the first finished task" />;
   const best = new Map(metrics.map((metric) => [metric.id, bestOf(comparison, metric)]));
   return (
     <ScrollRegion label="Summary table">

@@ -1,6 +1,7 @@
 /** Timeline: which task ran where and when, and where it waited. */
 import { memo, useMemo, useState } from "react";
 import { type Bar, type Timeline, timeline } from "../analysis/devices";
+import { devicesOf } from "../analysis/pulse";
 import { usePanelData } from "../charts/panel-data";
 import { deviceLabel, formatNumber, formatSeconds } from "../format";
 import { useCatalogue } from "../live/catalogue";
@@ -11,9 +12,7 @@ import { Empty } from "../ui/empty";
 import { Segmented } from "../ui/segmented";
 import { useSize } from "../ui/size";
 import type { WidgetProps } from ".";
-import { devicesOf } from "./pulse";
 
-export const id = "timeline";
 export const title = "Timeline";
 export const help =
   "One lane per device, simulated time to the right: a block is a part of a task at work, the thin line before it is the time it waited since it arrived. Click or tab to a block to inspect its task.";
@@ -39,7 +38,7 @@ function TimelinePanel({ scheduler }: WidgetProps) {
     columns: ["task", "device", "share", "arrival (s)", "start (s)", "end (s)"],
     rows: chart.bars.map((bar) => [bar.taskId, bar.device, bar.share, bar.arrival, bar.start, bar.end]),
   }));
-  if (chart.bars.length === 0) return <Empty />;
+  if (chart.bars.length === 0) return <Empty waitsFor="the first stored task of this scheduler" />;
   return (
     <div className="flex h-full flex-col gap-2">
       <div className="flex flex-wrap items-center gap-3 text-xs text-dim">

@@ -10,7 +10,6 @@ import { AXIS, GRID, MARGIN, TOOLTIP, X_AXIS } from "../charts/theme";
 import { formatNumber, formatPercent, formatSeconds } from "../format";
 import { Empty } from "../ui/empty";
 
-export const id = "trends";
 export const title = "Trends";
 export const help =
   "The latest labelled tasks (at most 1000), averaged in steps from old to new: the best possible time on an idle node, and how much of a task the best placement gives to a GPU.";
@@ -51,7 +50,7 @@ function TrendsPanel() {
     rows: points.map((point) => [point.task, point.time, point.fraction]),
   }));
   if (data === null) return <Empty>{error ?? "Loading …"}</Empty>;
-  if (points.length === 0) return <Empty />;
+  if (points.length === 0) return <Empty waitsFor="the first stored tasks" />;
   const last = points.at(-1);
   return (
     <div className="flex h-full flex-col gap-2">

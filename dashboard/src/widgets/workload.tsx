@@ -14,7 +14,6 @@ import { inspect } from "../shell/inspected";
 import { Empty } from "../ui/empty";
 import { WindowNote } from "../ui/window-note";
 
-export const id = "workload";
 export const title = "Workload";
 export const help =
   "Above: how many tasks of which size (each bar covers a constant factor of size). Below: every task as a dot, size to the right and compute intensity upwards; click a dot to inspect the task.";
@@ -33,7 +32,7 @@ function WorkloadPanel() {
       item.arrival_time,
     ]),
   }));
-  if (items.length === 0) return <Empty />;
+  if (items.length === 0) return <Empty waitsFor="the first task that every scheduler has finished" />;
   return (
     <div className="flex h-full flex-col gap-1">
       <Charts items={items} />

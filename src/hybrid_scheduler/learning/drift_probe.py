@@ -41,7 +41,11 @@ def device_groups(devices: FloatArray) -> list[int]:
 
 
 class DriftProbe:
-    """Watches errors and features; counts the outcomes of every device since the last change."""
+    """Watches errors and features; counts the outcomes of every device since the last change.
+
+    Attributes:
+        alarms: How many changes have been noticed since it was made.
+    """
 
     def __init__(self, groups: list[int]) -> None:
         self.groups = groups
@@ -52,6 +56,7 @@ class DriftProbe:
         self.seen = np.zeros(len(groups), dtype=np.int64)
         self.since = 0
         self.happened = False
+        self.alarms = 0
 
     def learn_range(self, raw: FloatArray) -> None:
         """Take a task's features as ordinary."""
@@ -79,6 +84,7 @@ class DriftProbe:
         self.since = len(first)
         self.typical = TYPICAL_AT_FIRST
         self.happened = True
+        self.alarms += 1
 
     @property
     def settling(self) -> bool:

@@ -22,6 +22,8 @@ BEGIN_SECONDS = 5.0
 """A submitted task waits so long for a run to begin before it is refused."""
 STORE_SECONDS = 5.0
 """The store has so long to take a submitted task before the user gets an error."""
+QUESTIONS = ("pulse",)
+"""Commands that change nothing."""
 WORDS = {"running": "The race is running.", "paused": "The race is paused.", "stopped": "The race is stopped."}
 
 
@@ -74,7 +76,7 @@ class CommandQueue:
                 self._tasks.append(_Task(number, arguments, time.monotonic() + BEGIN_SECONDS))
                 continue
             self._submit()
-            self.changed = True
+            self.changed = self.changed or name not in QUESTIONS
             with _Refusals(self._replies, number):
                 self._carry_out(number, name, arguments)
         self._submit()
@@ -127,6 +129,8 @@ class CommandQueue:
             self._wait(number, runner.stop(), lambda _: self._control_answer(), patient=False)
         elif name == "settings":
             self._reply(number, runner.change(arguments))
+        elif name == "pulse":
+            self._reply(number, runner.pulse(**arguments))
         elif name == "clear":
             clearing, until = runner.clear(), time.monotonic() + self._clear_seconds
             self._waiting.append(_Waiting(number, clearing.ended, lambda _: self._how_far(clearing), until=until))

@@ -13,7 +13,6 @@ from hybrid_scheduler.live.session import Session
 from hybrid_scheduler.schedulers.colours import colour_of
 
 STATUS_EVERY = 0.5
-LINES_PER_SECOND = 8
 
 
 class Reporter:
@@ -39,8 +38,8 @@ class Reporter:
             if session is not None:
                 session.sample()
                 if running:
-                    for line in session.log_lines(max(1, int(LINES_PER_SECOND / self._hz))):
-                        self._notifier.stream("info", line)
+                    for line in session.decisions.lines():
+                        self._notifier.decision(line)
             self._link.send(FRAME, self._update(session, state))
         if changed or now - self._told >= STATUS_EVERY:
             self._told = now

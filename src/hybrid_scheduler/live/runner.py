@@ -272,6 +272,20 @@ class Runner:
             self.session.change(plan)
         return plan.document()
 
+    def pulse(self, scheduler: str) -> dict[str, Any]:
+        """How busy one scheduler's devices were since the run began; as in `PulseHistory`.
+
+        Raises:
+            EngineError: It does not race.
+        """
+        if scheduler not in self.plan.schedulers:
+            racing = ", ".join(self.plan.schedulers)
+            raise EngineError(f"{scheduler!r} is not in the race; racing: {racing}", code="not_racing", status=404)
+        session, now = self.session, time.time()
+        if session is None:
+            return {"run_id": None, "now": now, "devices": [], "points": []}
+        return {"run_id": session.run.id, "now": now, **session.pulse.document(scheduler)}
+
     def check_task(self, task: Mapping[str, Any]) -> None:
         """Refuse a user's task that cannot be put in now.
 

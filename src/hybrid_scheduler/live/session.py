@@ -16,11 +16,13 @@ from hybrid_scheduler.engine.driver import named_failures
 from hybrid_scheduler.engine.live import Advance, Finished, LiveRace
 from hybrid_scheduler.live.backlogs import Backlogs
 from hybrid_scheduler.live.clock import Clock
+from hybrid_scheduler.live.decision_log import DecisionLog
 from hybrid_scheduler.live.figures import RunFigures
 from hybrid_scheduler.live.models import LiveModel, load_models
 from hybrid_scheduler.live.notifier import Log
 from hybrid_scheduler.live.placements import latest_results, placement_report
 from hybrid_scheduler.live.plan import Plan
+from hybrid_scheduler.live.pulse import PulseSeries
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, SchedulerError
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.schedulers.base import Learner
@@ -78,6 +80,8 @@ class Session:
         self.clock = Clock(plan.speed)
         self.source = plan.source(0.0)
         self.backlogs = Backlogs(self.race, log)
+        self.decisions = DecisionLog(plan.schedulers)
+        self.pulse = PulseSeries(plan.world.cluster.names)
         self._next = 0
         self._stored_ids: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
@@ -214,6 +218,7 @@ class Session:
         self.figures.add(advance)
         finished = advance.finished
         first, run = self.run.first_task_id, self.run.id
+        self.decisions.add(advance.by_scheduler, lambda number: self._stored_ids.get(number, first + number))
         ids = [self._stored_ids.pop(task.task_id, first + task.task_id) for task in finished.tasks]
         if self._numbers:
             for stored in ids:
@@ -240,6 +245,7 @@ class Session:
         self.figures.notice(self.race.waiting_seconds())
         now = time.monotonic()
         mark = (now, self.race.now, self.race.busy_seconds())
+        self.pulse.add(time.time(), self.race.now, mark[2])
         self._marks = [earlier for earlier in self._marks if now - earlier[0] < WINDOW] + [mark]
         self._progress = [p for p in self._progress if now - p[0] < WINDOW] + [(now, self.figures.finished)]
 
@@ -297,17 +303,6 @@ class Session:
             return None, {}
         return latest_results(self._latest, self._latest_id)
 
-    def log_lines(self, most: int) -> list[str]:
-        """Where each scheduler put the latest task."""
-        if self._latest is None:
-            return []
-        lines = []
-        for name, outcomes in self._latest.outcomes.items():
-            outcome = outcomes[-1]
-            places = " and ".join(_place(part.device, part.share) for part in outcome.parts if not part.lost)
-            lines.append(f"Task {self._latest_id} assigned to {places or 'nobody'} by {name}")
-        return lines[:most]
-
 
 def _with_reasons(rows: list[ResultRow], finished: Finished, name: str) -> list[ResultRow]:
     """The rows of one scheduler, with the reason where it never got to finish the task."""
@@ -326,9 +321,3 @@ def copy_learned(old: Learner, new: Learner) -> None:
         except InvalidInputError:
             return  # it has learned nothing yet
         new.load_model(path)
-
-
-def _place(device: str, share: float) -> str:
-    kind, _, number = device.partition("_")
-    part = "" if share >= 1.0 else f" ({share:.0%})"
-    return f"{kind.upper()} {number}{part}"

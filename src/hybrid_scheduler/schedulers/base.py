@@ -263,6 +263,11 @@ class Learner(Scheduler, ABC):
     refits: int = 0
     refit_checks: int = 0
 
+    @property
+    def drifts(self) -> int:
+        """How often it noticed that tasks or times are no longer what it was trained on; 0 for one that does not."""
+        return 0
+
     def take_refits(self) -> tuple[Refit, ...]:
         """The refreshes since the last call that changed the model, oldest first; each is handed out once."""
         return ()

@@ -114,6 +114,11 @@ class DQNScheduler(RaceLearner):
         self.updates = self._agent.deep.updates
 
     @property
+    def drifts(self) -> int:
+        """How often it noticed that the world has changed."""
+        return 0 if self._agent is None else self._agent.drift.alarms
+
+    @property
     def observes(self) -> bool:
         """Outcomes are wanted only while it learns."""
         return self.learning

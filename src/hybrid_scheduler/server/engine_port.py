@@ -11,7 +11,8 @@ class EnginePort(Protocol):
 
     Commands answer with what the API sends (dictionaries in the shapes of `server.schemas`) and raise `EngineError` or
     `InvalidInputError`: `start`, `stop`, `pause`, `resume` → ControlAnswer; `settings(**change)` → LiveSettings;
-    `submit(size, compute_intensity, memory_required, dependencies)` → TaskAccepted; `clear` → Cleared.
+    `submit(size, compute_intensity, memory_required, dependencies)` → TaskAccepted; `clear` → Cleared;
+    `pulse(scheduler)` → PulseHistory.
     """
 
     restarts: int

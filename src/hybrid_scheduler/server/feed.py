@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 
 import anyio
 import orjson
@@ -12,6 +13,8 @@ from websockets.frames import Frame, Opcode
 
 MOST_WAITING = 64
 """Logs and notifications that wait for a slow client; the oldest go first."""
+KEPT_LINES = 200
+"""Log lines that a new client gets first, so that a reload does not empty its console."""
 FRAMES = "hybrid_scheduler.frames"
 """ASGI extension of our server: sends frames that were encoded once for all clients, at once or not at all."""
 AT_ONCE = 50
@@ -23,20 +26,24 @@ class _Message:
 
     def __init__(self, message: bytes) -> None:
         self.text, self.frame = message.decode(), Frame(Opcode.TEXT, message).serialize(mask=False)
-        self.is_update = orjson.loads(message).get("type") == "simulation_update"
+        kind = orjson.loads(message).get("type")
+        self.is_update, self.is_log = kind == "simulation_update", kind == "log"
 
 
 class _Client:
     """One connection: what it cannot take at once waits for it, the latest update and a few messages."""
 
-    def __init__(self, socket: WebSocket) -> None:
+    def __init__(self, socket: WebSocket, lines: Iterable[str] = ()) -> None:
         self._socket = socket
+        self._first = deque(lines)
         self._send_frames = socket.scope.get("extensions", {}).get(FRAMES, {}).get("send")
         self._busy = asyncio.Event()
         self._update: str | None = None
         self._messages: deque[str] = deque()
         self._skipped = 0
         self._told = False
+        if self._first:
+            self._busy.set()
 
     def send_now(self, frames: bytes) -> bool:
         """Send messages without waiting; False when others wait before them or the client is not ready."""
@@ -80,6 +87,8 @@ class _Client:
             self._told = True
             message = f"client too slow: {self._skipped} updates skipped"
             return orjson.dumps({"type": "notification", "level": "warning", "message": message}).decode()
+        if self._first:
+            return self._first.popleft()
         if self._messages:
             return self._messages.popleft()
         text, self._update = self._update, None
@@ -100,6 +109,7 @@ class Feed:
         self._most = most_clients
         self._clients: set[_Client] = set()
         self._last_update: str | None = None
+        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._unsent: list[_Message] = []
         self._sending = False
 
@@ -119,6 +129,8 @@ class Feed:
         news = _Message(message)
         if news.is_update:
             self._last_update = news.text
+        elif news.is_log:
+            self._lines.append(news.text)
         self._unsent.append(news)
         if not self._sending:
             self._sending = True
@@ -144,7 +156,7 @@ class Feed:
 
     async def serve(self, socket: WebSocket) -> None:
         """Look after one accepted connection until it ends. What clients send is read and ignored."""
-        client = _Client(socket)
+        client = _Client(socket, self._lines)
         self._clients.add(client)
         if self._last_update is not None:
             client.offer_update(self._last_update)

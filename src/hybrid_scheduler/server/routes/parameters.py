@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import Path, Query
 
 from hybrid_scheduler.server.schemas import LARGEST_ID
+from hybrid_scheduler.server.schemas.race import KNOWN_SCHEDULER
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="Most items to send.", examples=[100])]
 Before = Annotated[
@@ -16,6 +17,16 @@ Before = Annotated[
 SchedulerFilter = Annotated[
     str | None,
     Query(min_length=1, max_length=100, description="Only what this scheduler did.", examples=["rl_agent"]),
+]
+RacerQuery = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=100,
+        description="A scheduler in the race.",
+        examples=["greedy"],
+        json_schema_extra=dict(KNOWN_SCHEDULER),
+    ),
 ]
 RunFilter = Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="Only tasks of this run.")]
 RunKind = Annotated[Literal["live", "compare", "experiment"] | None, Query(description="Only runs of this kind.")]

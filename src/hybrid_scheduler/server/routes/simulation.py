@@ -7,7 +7,15 @@ from typing import Any
 from fastapi import APIRouter
 
 from hybrid_scheduler.server.errors import declared
-from hybrid_scheduler.server.schemas import ControlAnswer, LiveSettings, PresetInfo, SettingsChange, Status
+from hybrid_scheduler.server.routes.parameters import RacerQuery
+from hybrid_scheduler.server.schemas import (
+    ControlAnswer,
+    LiveSettings,
+    PresetInfo,
+    PulseHistory,
+    SettingsChange,
+    Status,
+)
 from hybrid_scheduler.server.services import ServicesOf
 from hybrid_scheduler.workloads.presets import PRESETS
 
@@ -62,6 +70,17 @@ async def simulation_status(services: ServicesOf) -> Any:
 async def status(services: ServicesOf) -> Any:
     """The same as `GET /api/simulation/status`."""
     return services.status()
+
+
+@router.get(
+    "/simulation/pulse",
+    response_model=PulseHistory,
+    responses=declared(404, 409, 422, 429, 503),
+    summary="How busy the devices were since the run began",
+)
+async def pulse(scheduler: RacerQuery, services: ServicesOf) -> Any:
+    """Busy share of every device under one scheduler; live messages carry on from there (`utilization`)."""
+    return await services.leader.command("pulse", scheduler=scheduler)
 
 
 @router.patch(

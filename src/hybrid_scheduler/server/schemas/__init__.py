@@ -16,6 +16,8 @@ from hybrid_scheduler.server.schemas.messages import (
     LatestResult,
     LogLine,
     Notification,
+    PulseHistory,
+    PulsePoint,
     SimulationUpdate,
     UpdateTask,
 )
@@ -97,6 +99,8 @@ __all__ = [
     "Online",
     "PartInfo",
     "PresetInfo",
+    "PulseHistory",
+    "PulsePoint",
     "RacerInfo",
     "RacerName",
     "Rates",

@@ -93,6 +93,26 @@ class LogLine(Answer):
     """One line of the live log."""
 
     type: Literal["log"] = "log"
+    id: int = Field(description="Grows from line to line; the same line has the same id on every connection.")
     time: float = Field(description="Seconds since 1970.")
     level: Literal["info", "warning", "error"]
     message: str
+    kind: Literal["event", "decision"] = Field(description="Something that happened, or where a scheduler put a task.")
+    scheduler: str | None = Field(description="Who decided; null for an event.")
+    skipped: int = Field(description="Decisions of this scheduler since its last line that got no line of their own.")
+
+
+class PulsePoint(Answer):
+    """How busy the devices were up to a moment, since the point before."""
+
+    time: float = Field(description="Seconds since 1970.")
+    utilization: list[float] = Field(description="Busy share of every device, in the order of `devices`.")
+
+
+class PulseHistory(Answer):
+    """How busy one scheduler's devices were since the run began: the last minute fine, what was before coarser."""
+
+    run_id: int | None = Field(description="Null when there is no run.")
+    now: float = Field(description="When this was answered, by the clock of the points.")
+    devices: list[str]
+    points: list[PulsePoint] = Field(description="Oldest first; their number is bounded.")

@@ -31,7 +31,8 @@ class LiveSettings(Answer):
 
 _STEADY = "|".join(name for name in PRESETS if name != "drift")
 _KNOWN_PRESET = {"pattern": f"^({_STEADY}|drift(:({_STEADY}):({_STEADY}))?)$"}
-_KNOWN_SCHEDULER = {"pattern": f"^({'|'.join(scheduler_names())})$"}
+KNOWN_SCHEDULER: dict[str, Any] = {"pattern": f"^({'|'.join(scheduler_names())})$"}
+"""Told in the description of the API; whether a name is known the engine says in its own words."""
 
 
 def _not_both(first: str, second: str, kind: str) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def _not_both(first: str, second: str, kind: str) -> dict[str, Any]:
 
 
 RacerName = Annotated[
-    str, Field(min_length=1, max_length=100, examples=["rl_agent"], json_schema_extra=dict(_KNOWN_SCHEDULER))
+    str, Field(min_length=1, max_length=100, examples=["rl_agent"], json_schema_extra=dict(KNOWN_SCHEDULER))
 ]
 
 
@@ -125,6 +126,7 @@ class ModelInfo(Answer):
     version: int | None = Field(description="Number of the last saved version, null before the first save.")
     updates: int = Field(description="Gradient steps.")
     refits: int = Field(description="Refreshes.")
+    drifts: int = Field(description="Drift alarms.")
     figures: dict[str, float | None] = Field(description="The learner's own figures, e.g. loss, epsilon, r2, mae.")
 
 
