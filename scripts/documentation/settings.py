@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
@@ -16,6 +17,7 @@ from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.physics.device import Device
 from hybrid_scheduler.physics.settings import Physics
 
+SAMPLE = Path(__file__).resolve().parents[2] / "config.sample.yaml"
 INTRODUCTION = """# Settings
 
 The command line beats the environment (and `.env`), which beats the file, which beats the default: for every command.
@@ -67,6 +69,9 @@ def _file() -> Iterator[str]:
     yield first_line(DisturbanceSection) + "\n"
     seconds = {"time": "simulated seconds", "device": "name of a device", "speed": "factor on its normal speed"}
     yield _keys(DisturbanceSection, seconds)
+    yield "### The whole file\n"
+    yield "`config.sample.yaml` of the repository:\n"
+    yield f"```yaml\n{SAMPLE.read_text('utf-8')}```\n"
 
 
 def _environment() -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,19 @@ Speed = Annotated[
         show_default=False,
     ),
 ]
+PLATFORM = sys.platform
+UNSUPPORTED = 1
+"""Exit code on a system without what the service is built on."""
+
+
+def unsupported(platform: str) -> str | None:
+    """Why the service cannot run on a system (`sys.platform`), in one line; None where it can.
+
+    The engine's process inherits a socket, and experiments are processes of a group: both as on Unix.
+    """
+    if platform in ("win32", "cygwin"):
+        return "the live service needs Linux or macOS, and this is Windows; run it in WSL or in a container"
+    return None
 
 
 def serve(
@@ -52,6 +66,9 @@ def serve(
     The race starts by itself; SQLite in data/ keeps its history. PostgreSQL, Redis, a token and more are set by
     environment variables or a file .env (docs/service.md).
     """
+    if (problem := unsupported(PLATFORM)) is not None:
+        typer.echo(f"hms serve: {problem}", err=True)
+        raise typer.Exit(UNSUPPORTED)
     from hybrid_scheduler.cli.output import note_first_use
 
     note_first_use()

@@ -32,6 +32,15 @@ ModelType = Annotated[
         show_default=False,
     ),
 ]
+Tasks = Annotated[
+    int | None,
+    typer.Option(
+        parser=options.whole(1),
+        metavar="N",
+        help=f"Number of tasks; default {DEFAULT_TASKS}, or all of a file. More make better learners.",
+        show_default=False,
+    ),
+]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where the models go.")]
 EnergyWeight = Annotated[
     float | None,
@@ -46,7 +55,7 @@ EnergyWeight = Annotated[
 
 def train(
     schedulers: Names = None,
-    tasks: options.Tasks = None,
+    tasks: Tasks = None,
     preset: options.Preset = None,
     workload: Workload = None,
     load: options.Load = None,
@@ -61,9 +70,11 @@ def train(
     json: options.Json = None,
     config: options.Config = None,
 ) -> None:
-    """Train the learners on tasks of a preset or a file, and save them.
+    """Train the learners on tasks of a preset or a file, and save each as DIR/NAME.npz or DIR/NAME.pth.
 
-    10 000 tasks are a good start for a preset; more make better learners.
+    Forests are fitted to the oracle's labels of the tasks, the agent races through them. Unless --schedulers names
+    some, a predictor of the best GPU share is fitted too (scheduler_model.pkl). `hms compare --model FILE` races with
+    a saved model.
     """
     from hybrid_scheduler.cli.output import note_first_use
 
