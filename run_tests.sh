@@ -15,6 +15,7 @@ fast_tests=(
 source "$(dirname -- "${BASH_SOURCE[0]}")/scripts/environment.sh"
 source "$root/scripts/dashboard.sh"
 source "$root/scripts/browser.sh"
+source "$root/scripts/prometheus.sh"
 ensure_environment
 cd -- "$root"
 
@@ -28,6 +29,7 @@ fi
 if [[ ! $fast ]]; then
     ensure_dashboard || true
     ensure_browser
+    ensure_prometheus
 fi
 
 # A failing check does not stop the tests; pytest's summary names it (tests/conftest.py), and the exit status is 1.

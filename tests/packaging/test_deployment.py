@@ -18,8 +18,6 @@ import yaml
 from hybrid_scheduler.cli import app
 from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.service import ServiceSettings
-from hybrid_scheduler.server.app import ROUTERS
-from hybrid_scheduler.server.metrics import Metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
@@ -28,28 +26,6 @@ NOT_OURS = {"PATH", "HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "OMP_NUM_THREAD
     f"PYTHON{name}" for name in ("DONTWRITEBYTECODE", "UNBUFFERED")
 }
 """Variables of Python, Numba and the system that the files may set."""
-STATUS: dict[str, Any] = {
-    "state": "running",
-    "owner": True,
-    "tasks_processed": 1,
-    "simulated_time": 1.0,
-    "rates": {"arrival_rate": 1.0, "tasks_per_second": 1.0},
-    "store": {"waiting_tasks": 0, "stored_tasks": 1},
-    "feed": {"clients": 0, "frames": 0, "dropped": 0},
-    "schedulers": [
-        {
-            "name": "mct",
-            "tasks": 1,
-            "decisions": 1,
-            "unfinished": 0,
-            "waiting": 0,
-            "overloaded": False,
-            "state": "racing",
-            "given_up": 0,
-        }
-    ],
-    "models": [{"scheduler_name": "rl_agent", "version": 1, "updates": 1, "refits": 0}],
-}
 
 
 def _tool(*arguments: str) -> None:
@@ -146,35 +122,3 @@ def test_commands_exist(unit: RawConfigParser, dockerfile: str) -> None:
     assert options
     assert options <= known
     assert unit["Service"]["ExecStart"].split()[1] == "serve"
-
-
-def test_grafana_asks_for_figures_that_exist() -> None:
-    metrics = Metrics()
-    metrics.watch(lambda: STATUS, lambda: {"store": True}, lambda: 0)
-    metrics.observe_request("GET", "/", 200, 0.1)
-    there = set(re.findall(r"^(hms_\w+)", metrics.text().decode(), re.MULTILINE))
-    board = json.loads((ROOT / "deploy/grafana/dashboards/hybrid-ml-scheduler.json").read_text("utf-8"))
-    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
-    used = {name for expression in asked for name in re.findall(r"hms_\w+", expression)}
-    assert len(used) >= 15
-    assert used - there == set()
-
-
-def test_grafana_panels_do_not_overlap() -> None:
-    board = json.loads((ROOT / "deploy/grafana/dashboards/hybrid-ml-scheduler.json").read_text("utf-8"))
-    taken: set[tuple[int, int]] = set()
-    for place in (panel["gridPos"] for panel in board["panels"]):
-        cells = {(place["x"] + i, place["y"] + j) for i in range(place["w"]) for j in range(place["h"])}
-        assert not cells & taken
-        assert place["x"] + place["w"] <= 24
-        taken |= cells
-
-
-def test_prometheus_reads_our_figures() -> None:
-    (job,) = yaml.safe_load((ROOT / "deploy/prometheus.yml").read_text("utf-8"))["scrape_configs"]
-    paths = {getattr(route, "path", "") for router in ROUTERS for route in router.routes}
-    assert job["metrics_path"] in paths
-    assert job["static_configs"][0]["targets"] == ["app:8000"]
-    sources = yaml.safe_load((ROOT / "deploy/grafana/provisioning/datasources/prometheus.yml").read_text("utf-8"))
-    board = json.loads((ROOT / "deploy/grafana/dashboards/hybrid-ml-scheduler.json").read_text("utf-8"))
-    assert {panel["datasource"]["uid"] for panel in board["panels"]} == {sources["datasources"][0]["uid"]}

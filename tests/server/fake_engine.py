@@ -71,7 +71,21 @@ class FakeEngine:
 
     def status(self) -> dict[str, Any]:
         racer = {"colour": "#22c55e", "tasks": 7, "decisions": 8, "unfinished": 1, "waiting": 0, "overloaded": False}
-        racer |= {"state": "racing", "reason": "", "given_up": 0}
+        racer |= {"state": "racing", "reason": "", "given_up": 0, "gap": 0.25, "utilization": {"cpu_0": 0.5}}
+        totals = {
+            "tasks": 7,
+            "failed": 1,
+            "response": {"bounds": [0.1, 1.0], "counts": [1, 2, 3], "sum": 12.0},
+            "wait_seconds": 4.0,
+            "execution_seconds": 8.0,
+            "energy_joules": 90.0,
+            "cost_dollars": 0.5,
+            "decisions": 8,
+            "decision_seconds": 0.002,
+            "learning_seconds": 0.0,
+            "learned": None,
+        }
+        learned = {"updates": 3, "refits": 1, "refit_checks": 2, "drifts": 1}
         return {
             "state": self.state,
             "is_running": self.state == "running",
@@ -94,9 +108,14 @@ class FakeEngine:
                     "figures": {"loss": 0.5, "r2": None},
                 }
             ],
+            "totals": [
+                *({"name": name, **totals} for name in self.settings["schedulers"]),
+                {"name": "rl_agent", **totals, "learned": learned},
+            ],
             "store": {
                 "kind": "sqlite",
                 "waiting_tasks": 0,
+                "lag_seconds": 0.0,
                 "available": True,
                 "stored_tasks": 7,
                 "problem": "",

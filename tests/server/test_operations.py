@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from monitoring import asked_series, told_series
 from prometheus_client.parser import text_string_to_metric_families
 from running_service import TOKEN, NewService, Service
 
@@ -18,6 +20,8 @@ from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.server.logs import configure_logging, formatter_for, request_id
 from hybrid_scheduler.store import Store, StoreError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_store_of_another_version_is_an_error_at_the_start(new_service: NewService) -> None:
@@ -48,16 +52,40 @@ def test_metrics_are_what_prometheus_reads(service: Service) -> None:
     assert samples["hms_state", "running"] == 1
     assert samples["hms_state", "paused"] == 0
     assert samples["hms_run_tasks",] == 7
-    assert samples["hms_scheduler_tasks", "greedy"] == 7
-    assert samples["hms_scheduler_decisions", "greedy"] == 8
+    assert samples["hms_scheduler_tasks_total", "greedy"] == 7
+    assert samples["hms_scheduler_decisions_total", "greedy"] == 8
+    assert samples["hms_scheduler_gap_ratio", "greedy"] == 0.25
+    assert samples["hms_scheduler_utilization_ratio", "cpu_0", "greedy"] == 0.5
     assert samples["hms_scheduler_unfinished", "oracle"] == 1
     assert samples["hms_store_waiting_tasks",] == 0
     assert samples["hms_feed_clients",] == 1
     assert samples["hms_feed_frames_total",] == 1
     assert samples["hms_feed_dropped_total",] == 0
     assert samples["hms_model_version", "rl_agent"] == 0
-    assert samples["hms_model_updates", "rl_agent"] == 3
+    assert samples["hms_model_updates_total", "rl_agent"] == 3
+    assert samples["hms_model_refits_total", "rl_agent"] == 1
+    assert samples["hms_model_refit_checks_total", "rl_agent"] == 2
+    assert samples["hms_model_drift_alarms_total", "rl_agent"] == 1
+    assert ("hms_model_updates_total", "greedy") not in samples
+    edges = {edge: samples["hms_scheduler_response_seconds_bucket", edge, "greedy"] for edge in ("0.1", "1.0", "+Inf")}
+    assert edges == {"0.1": 1, "1.0": 3, "+Inf": 6}
+    assert samples["hms_scheduler_response_seconds_count", "greedy"] == 6
+    assert samples["hms_scheduler_response_seconds_sum", "greedy"] == 12
+    assert samples["hms_connections_refused_total", "no_room"] == 0
     assert samples["hms_dependency_up", "engine"] == 1
+
+
+def test_metrics_hold_every_series_that_grafana_and_the_alerts_ask_for(service: Service) -> None:
+    service.client.get("/api/status")
+    assert asked_series() - told_series(service.client.get("/api/metrics").text) == set()
+
+
+def test_the_documentation_lists_every_series_and_no_other(service: Service) -> None:
+    text = (ROOT / "docs" / "service.md").read_text("utf-8")
+    listed = set(re.findall(r"`(hms_\w+)`", text.partition("## Metrics")[2].partition("\n## ")[0]))
+    told = service.client.get("/api/metrics").text
+    types = dict(re.findall(r"^# TYPE (hms_\w+) (\w+)$", told, re.MULTILINE))
+    assert listed == {name for name in types if not name.endswith("_created")}
 
 
 # --- logs

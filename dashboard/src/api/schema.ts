@@ -1033,6 +1033,32 @@ export interface components {
             wait: number;
         };
         /**
+         * LearnedTotals
+         * @description What a learner has counted.
+         */
+        LearnedTotals: {
+            /**
+             * Drifts
+             * @description Drift alarms.
+             */
+            drifts: number;
+            /**
+             * Refit Checks
+             * @description All refreshes.
+             */
+            refit_checks: number;
+            /**
+             * Refits
+             * @description Refreshes that replaced something.
+             */
+            refits: number;
+            /**
+             * Updates
+             * @description Gradient steps.
+             */
+            updates: number;
+        };
+        /**
          * LiveSettings
          * @description How the live race runs.
          */
@@ -1358,6 +1384,11 @@ export interface components {
              */
             decisions?: number | null;
             /**
+             * Gap
+             * @description How far its mean response is above the bound, as a share of the bound.
+             */
+            gap?: number | null;
+            /**
              * Given Up
              * @description Tasks it gave up because it was hopelessly behind.
              */
@@ -1391,6 +1422,14 @@ export interface components {
              */
             unfinished: number;
             /**
+             * Utilization
+             * @description Busy share of each device, lately; empty while unknown.
+             * @default {}
+             */
+            utilization: {
+                [key: string]: number;
+            };
+            /**
              * Waiting
              * @description Of them, ready and waiting for the scheduler to start them.
              */
@@ -1411,6 +1450,27 @@ export interface components {
              * @description Tasks finished per second of the clock, lately.
              */
             tasks_per_second: number;
+        };
+        /**
+         * ResponseHistogram
+         * @description Response times in classes, in simulated seconds.
+         */
+        ResponseHistogram: {
+            /**
+             * Bounds
+             * @description Upper edge of each class, included; one more class takes what is above.
+             */
+            bounds: number[];
+            /**
+             * Counts
+             * @description Tasks in each class.
+             */
+            counts: number[];
+            /**
+             * Sum
+             * @description Sum of the response times.
+             */
+            sum: number;
         };
         /**
          * Result
@@ -1530,6 +1590,53 @@ export interface components {
             reason: string;
             /** Summary */
             summary: string;
+        };
+        /**
+         * SchedulerTotals
+         * @description What a scheduler has done since the engine's process began, over all its runs; it only grows.
+         */
+        SchedulerTotals: {
+            /** Cost Dollars */
+            cost_dollars: number;
+            /**
+             * Decision Seconds
+             * @description By the clock: decisions, and the simulated node that carries them out; learning is left out.
+             */
+            decision_seconds: number;
+            /** Decisions */
+            decisions: number;
+            /** Energy Joules */
+            energy_joules: number;
+            /**
+             * Execution Seconds
+             * @description Simulated.
+             */
+            execution_seconds: number;
+            /**
+             * Failed
+             * @description Tasks failed; the sums leave them out.
+             */
+            failed: number;
+            /** @description Null for one that does not learn. */
+            learned: components["schemas"]["LearnedTotals"] | null;
+            /**
+             * Learning Seconds
+             * @description By the clock.
+             */
+            learning_seconds: number;
+            /** Name */
+            name: string;
+            response: components["schemas"]["ResponseHistogram"];
+            /**
+             * Tasks
+             * @description Tasks finished or failed.
+             */
+            tasks: number;
+            /**
+             * Wait Seconds
+             * @description Simulated.
+             */
+            wait_seconds: number;
         };
         /**
          * SettingsChange
@@ -1667,6 +1774,11 @@ export interface components {
              * @description Whether calls that change something, and the WebSocket, need a token.
              */
             token_required: boolean;
+            /**
+             * Totals
+             * @description Of all schedulers that have raced, for Prometheus.
+             */
+            totals: components["schemas"]["SchedulerTotals"][];
             /** Version */
             version: string;
         };
@@ -1684,6 +1796,11 @@ export interface components {
              * @enum {string}
              */
             kind: "sqlite" | "postgresql";
+            /**
+             * Lag Seconds
+             * @description How long the oldest of them has been waiting.
+             */
+            lag_seconds: number;
             /**
              * Problem
              * @description Why it cannot be used just now; empty when it can.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -78,6 +79,9 @@ class Driver(Generic[N]):
         node: What it decides for.
         compiled: Use the scheduler's kernel if it has one; without it Python is asked. Same results.
         starting: Told of every task that Python starts, of the decision and of the view, just before it starts.
+
+    Attributes:
+        learning_seconds: Seconds of the clock the scheduler has taken to learn from what was handed to it.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class Driver(Generic[N]):
         self.node = node
         self._compiled = compiled
         self._starting = starting
+        self.learning_seconds = 0.0
 
     def prepare(self, tasks: TaskBatch) -> None:
         """Show the scheduler tasks that will come, if it plans ahead.
@@ -144,11 +149,13 @@ class Driver(Generic[N]):
         """Hand over what has finished by now, in order of finish: the oracle's label first, then the outcome."""
         if not self.scheduler.observes:
             return
+        began = time.perf_counter()
         with named_failures(self.scheduler):
             for finished in self.node.take_finished():
                 if finished.label is not None:
                     self.scheduler.teach(finished.label)
                 self.scheduler.observe(finished.task, finished.decision, finished.outcome)
+        self.learning_seconds += time.perf_counter() - began
 
     def _policy(self) -> Policy | None:
         scheduler = self.scheduler

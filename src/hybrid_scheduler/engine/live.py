@@ -6,8 +6,10 @@ time is cut into pieces changes nothing: the outcomes are those of one batch rac
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +53,33 @@ class Finished:
         return len(self.tasks)
 
 
+class Effort(NamedTuple):
+    """What a step of time took of one scheduler, by the clock on the wall.
+
+    Attributes:
+        decisions: Decisions made.
+        seconds: For these decisions and for the simulated node that carries them out.
+        learning_seconds: For learning, on top of that.
+    """
+
+    decisions: int
+    seconds: float
+    learning_seconds: float
+
+
 @dataclass(frozen=True)
 class Advance:
-    """What a step of time brought: by scheduler what it has finished, and the tasks that are now over for everybody."""
+    """What a step of time brought.
+
+    Attributes:
+        by_scheduler: What each scheduler has finished.
+        finished: The tasks that are now over for everybody.
+        efforts: What it took of each scheduler that still races.
+    """
 
     by_scheduler: Mapping[str, OutcomeBatch]
     finished: Finished
+    efforts: Mapping[str, Effort]
 
 
 @dataclass(frozen=True)
@@ -170,22 +193,28 @@ class LiveRace:
 
     def advance(self, until: float) -> Advance:
         """Let simulated time go on; returns what each scheduler, and all of them, have finished since the last call."""
+        efforts = {}
         for name, contestant in self.contestants.items():
             if name in self.out:
                 self.give_up(name, self.out[name], until)
                 continue
+            decided, learned, began = contestant.node.decisions, contestant.learning_seconds, time.perf_counter()
             try:
                 contestant.run(until=until)
                 contestant.deliver()
             except HybridSchedulerError as error:
                 self.take_out(name, str(error), until)
+                continue
+            learning = contestant.learning_seconds - learned
+            seconds = time.perf_counter() - began - learning
+            efforts[name] = Effort(contestant.node.decisions - decided, seconds, learning)
         self.now = until
         over, by_scheduler = np.ones(len(self._tasks), dtype=bool), {}
         for name, contestant in self.contestants.items():
             done = contestant.node.finished(until)
             by_scheduler[name] = contestant.node.outcomes(np.flatnonzero(done & ~self._seen[name]))
             self._seen[name], over = done, over & done
-        return Advance(by_scheduler, self._hand_out(np.flatnonzero(over & ~self._handed_out)))
+        return Advance(by_scheduler, self._hand_out(np.flatnonzero(over & ~self._handed_out)), efforts)
 
     def drain(self) -> Advance:
         """Let everything that has arrived finish."""

@@ -253,9 +253,11 @@ def _initial_status(settings: ServiceSettings) -> dict[str, Any]:
         "run": None,
         "schedulers": [],
         "models": [],
+        "totals": [],
         "store": {
             "kind": "postgresql" if settings.database.startswith("postgresql") else "sqlite",
             "waiting_tasks": 0,
+            "lag_seconds": 0.0,
             "available": True,
             "stored_tasks": 0,
             "problem": "",

@@ -92,9 +92,11 @@ class Reporter:
             "run": run,
             "schedulers": [] if session is None else _racers(session),
             "models": [] if session is None else session.learning(),
+            "totals": self._runner.totals.document(),
             "store": {
                 "kind": writer.backend,
                 "waiting_tasks": writer.waiting,
+                "lag_seconds": writer.lag_seconds,
                 "available": writer.available,
                 "stored_tasks": writer.stored,
                 "problem": writer.problem,
@@ -125,12 +127,19 @@ class Reporter:
 
 def _racers(session: Session) -> list[dict[str, Any]]:
     """As in `RacerInfo`."""
+    utilization = session.utilization()
     return [
         {
             "name": entry["name"],
             "colour": colour_of(entry["name"]),
             "tasks": entry["tasks"],
             "decisions": session.race.contestants[entry["name"]].node.decisions,
+            "gap": entry.get("gap"),
+            "utilization": {
+                device: found["utilization"]
+                for device, found in utilization.get(entry["name"], {}).items()
+                if isinstance(found, dict)
+            },
             **{key: entry[key] for key in ("unfinished", "waiting", "overloaded", "state", "reason", "given_up")},
         }
         for entry in session.comparison()

@@ -17,6 +17,7 @@ from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.quarantine import REASON, is_suspect, quarantined
 from hybrid_scheduler.live.session import Session
 from hybrid_scheduler.live.submissions import Submissions
+from hybrid_scheduler.live.totals import Totals
 from hybrid_scheduler.live.writer import Writer
 from hybrid_scheduler.model.errors import SchedulerError
 from hybrid_scheduler.store import ModelVersionRow, RunRow, Store, SubmittedTask
@@ -45,6 +46,7 @@ class Runner:
         plan: What the race is, or will be, made of.
         writer: Writes to the store.
         session: The present run; None between two runs.
+        totals: What schedulers have done in all runs of this process.
         wanted: The state users asked for: `running`, `paused` or `stopped`.
         message: A note for users about the race; often empty.
         clearing: The history that is just being cleared, if it is.
@@ -59,6 +61,7 @@ class Runner:
         self._submissions = Submissions(writer, wake)
         self.clearing: Clearing | None = None
         self.session: Session | None = None
+        self.totals = Totals()
         self.wanted = "running"
         self._beginning: tuple[Plan, Future[Begun]] | None = None
         self._saved = 0.0
@@ -157,7 +160,7 @@ class Runner:
             self._notifier.log("error", f"{len(suspects)} submitted tasks are not raced again ({ids}): {REASON}")
             self.writer.put(quarantined(suspects, run.id, plan.schedulers))
         racing = [task for task in left if not is_suspect(task)]
-        self.session, self.message = Session(plan, run, saved, racing, self._notifier.log), ""
+        self.session, self.message = Session(plan, run, saved, racing, self._notifier.log, self.totals), ""
         self.session.change(self.plan)
         self.writer.stored = 0
         self._saved = time.monotonic()

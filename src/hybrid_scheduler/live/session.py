@@ -23,6 +23,7 @@ from hybrid_scheduler.live.notifier import Log
 from hybrid_scheduler.live.placements import latest_results, placement_report
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.pulse import PulseSeries
+from hybrid_scheduler.live.totals import Totals
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, SchedulerError
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.schedulers.base import Learner
@@ -61,6 +62,7 @@ class Session:
         saved: Saved versions of each learner, newest first.
         resubmitted: Tasks users submitted to an earlier run that did not finish them; they keep their ids.
         log: Called with a level and a line for the log.
+        totals: What it does is added to these; its own unless given.
     """
 
     def __init__(
@@ -70,8 +72,10 @@ class Session:
         saved: dict[str, list[ModelVersionRow]],
         resubmitted: Sequence[SubmittedTask],
         log: Log,
+        totals: Totals | None = None,
     ) -> None:
         self.plan, self.run, self._log = plan, run, log
+        self._totals = Totals() if totals is None else totals
         schedulers = {name: plan.build(name) for name in plan.schedulers}
         self.models: dict[str, LiveModel] = load_models(schedulers, saved, plan.world, log)
         schedulers |= {name: model.learner for name, model in self.models.items()}
@@ -90,6 +94,7 @@ class Session:
         self._latest_id = 0
         self._marks: list[tuple[float, float, dict[str, FloatArray]]] = []
         self._progress: list[tuple[float, int]] = []
+        self.learning()  # what learners count from now on goes into the totals
         for task in resubmitted:
             self._resubmit(task)
 
@@ -133,6 +138,7 @@ class Session:
             yield self._finish(race.advance(float(step)))
         else:
             yield self._finish(race.drain())
+        self.learning()
         if left := max(race.unfinished().values()):
             self._log("warning", f"the run ends while {left} tasks are unfinished; submitted ones are raced again")
 
@@ -169,6 +175,7 @@ class Session:
                 except SchedulerError as error:
                     self.race.take_out(name, str(error))
                 self.race.contestants[name].scheduler = model.learner = renewed
+        self.learning()
 
     # --- tasks --------------------------------------------------------------------------------------------------------
 
@@ -216,6 +223,7 @@ class Session:
 
     def _finish(self, advance: Advance) -> Turn:
         self.figures.add(advance)
+        self._totals.add(advance)
         finished = advance.finished
         first, run = self.run.first_task_id, self.run.id
         self.decisions.add(advance.by_scheduler, lambda number: self._stored_ids.get(number, first + number))
@@ -288,10 +296,15 @@ class Session:
         return utilization
 
     def learning(self) -> list[dict[str, Any]]:
-        """As in `ModelInfo`, of every learner; one that fails to give its figures is taken out of the race."""
+        """As in `ModelInfo`, of every learner; one that fails to give its figures is taken out of the race.
+
+        What the learners have counted since the last call is added to the totals.
+        """
         documents = []
         for name, model in self.models.items():
             try:
+                with named_failures(model.learner):
+                    self._totals.of(name).add_learned(model.learner)
                 documents.append(model.document(name))
             except HybridSchedulerError as error:
                 self.race.take_out(name, str(error))

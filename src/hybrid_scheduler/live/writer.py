@@ -100,6 +100,7 @@ class Writer:
         self._url, self._owner, self._log, self._limits = url, owner, log, limits
         self._queue: deque[Batch | _QueuedCall] = deque()
         self._count = self._unfinished = 0
+        self._put: deque[float] = deque()  # when each batch came that is not stored yet
         self._written = time.monotonic()
         self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
@@ -153,6 +154,12 @@ class Writer:
         return self._count
 
     @property
+    def lag_seconds(self) -> float:
+        """How long the oldest of them has been waiting."""
+        with self._lock:
+            return time.monotonic() - self._put[0] if self._put else 0.0
+
+    @property
     def full(self) -> bool:
         """Whether the engine must wait."""
         return self._count >= self._limits.waiting_tasks
@@ -166,6 +173,7 @@ class Writer:
         """Queue finished tasks."""
         with self._lock:
             self._count += len(batch.tasks)
+            self._put.append(time.monotonic())
         self._enqueue(batch)
 
     def in_turn(self, call: StoreCall[T], *, patient: bool = True) -> Future[T]:
@@ -270,6 +278,8 @@ class Writer:
         await self._retry_until_answered(self._as_owner(lambda store: store.write(whole)))
         with self._lock:
             self._count -= len(whole.tasks)
+            for _ in batches:
+                self._put.popleft()
         self._written = time.monotonic()
         self.stored += len(whole.tasks)
         self._pruner.wrote(len(whole.tasks))

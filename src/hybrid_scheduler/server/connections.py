@@ -7,7 +7,7 @@ import ipaddress
 import logging
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Literal, Protocol, get_args
 
 from uvicorn.config import Config
 
@@ -17,7 +17,21 @@ _LOG = logging.getLogger(__name__)
 
 HEALTH_PLACES = 16
 """Places beyond the limit, in which only `/api/health` is answered."""
-HARMLESS = "silent"
+Reason = Literal[
+    "address_limit",
+    "body_timeout",
+    "header_timeout",
+    "headers_too_large",
+    "malformed",
+    "no_files",
+    "no_room",
+    "pipelining",
+    "silent",
+    "unread",
+]
+"""Why a connection is refused or cut."""
+REASONS: tuple[Reason, ...] = get_args(Reason)
+HARMLESS: Final = "silent"
 """Reason of connections that never sent a byte: browsers open some in advance."""
 
 
@@ -45,7 +59,7 @@ class Refusals:
         self._count = count
         self._untold: Counter[str] = Counter()
 
-    def add(self, reason: str) -> None:
+    def add(self, reason: Reason) -> None:
         """One more."""
         self._count(reason)
         self._untold[reason] += 1

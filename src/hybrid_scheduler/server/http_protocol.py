@@ -13,7 +13,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from hybrid_scheduler.server.connections import HARMLESS, ServerConfig
+from hybrid_scheduler.server.connections import HARMLESS, Reason, ServerConfig
 from hybrid_scheduler.server.raw_answers import as_bytes, refusal
 
 MOST_HEADER_BYTES = 64 * 1024
@@ -241,11 +241,11 @@ class BoundedHttp(HttpToolsProtocol):
         message = f"request line and headers are larger than {MOST_HEADER_BYTES} bytes"
         self._refuse(431, message, "", "headers_too_large")
 
-    def _refuse(self, status: int, message: str, code: str, reason: str = "") -> None:
+    def _refuse(self, status: int, message: str, code: str, reason: Reason | None = None) -> None:
         """Answer without the application; then the client has a moment to read it and to hang up."""
         if self._phase is Phase.END or self.transport.is_closing():
             return
-        if reason:
+        if reason is not None:
             self._connections.refusals.add(reason)
         earlier = self._phase
         self._enter(Phase.END)

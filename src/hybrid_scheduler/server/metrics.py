@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from hybrid_scheduler.server.connections import REASONS
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"})
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -33,6 +36,8 @@ class Metrics:
             ("reason",),
             registry=self._registry,
         )
+        for reason in REASONS:
+            self._refused.labels(reason)  # at 0 from the start, so that the first one is seen as growth
         self._connections: Callable[[], int] = lambda: 0
         Gauge("hms_connections", "Connections of all kinds.", registry=self._registry).set_function(
             lambda: float(self._connections())
@@ -80,6 +85,7 @@ class _RaceCollector(Collector):
         status = self._status()
         yield from _race(status)
         yield from _schedulers(status["schedulers"])
+        yield from _totals(status["totals"])
         yield from _models(status["models"])
         up = GaugeMetricFamily("hms_dependency_up", "Whether a dependency answers.", labels=("name",))
         for name, answers in self._health().items():
@@ -103,6 +109,7 @@ def _race(status: dict[str, Any]) -> Iterator[Metric]:
         ("hms_arrival_rate", "Tasks per simulated second.", rates["arrival_rate"]),
         ("hms_tasks_per_second", "Tasks finished per second of the clock, lately.", rates["tasks_per_second"]),
         ("hms_store_waiting_tasks", "Finished tasks not stored yet.", store["waiting_tasks"]),
+        ("hms_store_lag_seconds", "How long the oldest of them has been waiting.", store["lag_seconds"]),
         ("hms_store_stored_tasks", "Tasks of this run that are stored.", store["stored_tasks"]),
         ("hms_feed_clients", "WebSocket clients of this process.", feed["clients"]),
     )
@@ -115,33 +122,87 @@ def _race(status: dict[str, Any]) -> Iterator[Metric]:
 
 
 def _schedulers(racers: list[dict[str, Any]]) -> Iterator[Metric]:
-    done = GaugeMetricFamily("hms_scheduler_tasks", "Tasks finished in this run.", labels=("scheduler",))
-    decisions = GaugeMetricFamily("hms_scheduler_decisions", "Decisions made in this run.", labels=("scheduler",))
-    depth = GaugeMetricFamily("hms_scheduler_unfinished", "Tasks not finished.", labels=("scheduler",))
+    unfinished = GaugeMetricFamily("hms_scheduler_unfinished", "Tasks not finished.", labels=("scheduler",))
     waiting = GaugeMetricFamily("hms_scheduler_waiting", "Ready tasks it lets wait.", labels=("scheduler",))
     overloaded = GaugeMetricFamily("hms_scheduler_overloaded", "Whether its backlog grows.", labels=("scheduler",))
     out = GaugeMetricFamily("hms_scheduler_out", "Whether it was taken out of the race.", labels=("scheduler",))
-    given_up = GaugeMetricFamily("hms_scheduler_given_up", "Tasks it gave up, far behind.", labels=("scheduler",))
+    given_up = GaugeMetricFamily(
+        "hms_scheduler_given_up", "Tasks it gave up in this run, far behind.", labels=("scheduler",)
+    )
+    gap = GaugeMetricFamily(
+        "hms_scheduler_gap_ratio",
+        "How far its mean response is above the lower bound of the same tasks in this run, as a share of the bound.",
+        labels=("scheduler",),
+    )
+    utilization = GaugeMetricFamily(
+        "hms_scheduler_utilization_ratio", "Busy share of a device in the last seconds.", labels=("scheduler", "device")
+    )
     for racer in racers:
         name = (racer["name"],)
-        done.add_metric(name, float(racer["tasks"]))
-        if racer.get("decisions") is not None:
-            decisions.add_metric(name, float(racer["decisions"]))
-        depth.add_metric(name, float(racer["unfinished"]))
+        unfinished.add_metric(name, float(racer["unfinished"]))
         waiting.add_metric(name, float(racer["waiting"]))
         overloaded.add_metric(name, float(racer["overloaded"]))
         out.add_metric(name, float(racer["state"] == "out"))
         given_up.add_metric(name, float(racer["given_up"]))
-    yield from (done, decisions, depth, waiting, overloaded, out, given_up)
+        if racer.get("gap") is not None:
+            gap.add_metric(name, float(racer["gap"]))
+        for device, share in racer["utilization"].items():
+            utilization.add_metric((*name, device), float(share))
+    yield from (unfinished, waiting, overloaded, out, given_up, gap, utilization)
+
+
+SCHEDULER_COUNTERS = (
+    ("hms_scheduler_tasks", "Tasks finished or failed.", "tasks"),
+    ("hms_scheduler_failed_tasks", "Tasks failed or given up.", "failed"),
+    ("hms_scheduler_wait_seconds", "Simulated seconds that finished tasks have waited.", "wait_seconds"),
+    ("hms_scheduler_execution_seconds", "Simulated seconds that finished tasks have run.", "execution_seconds"),
+    ("hms_scheduler_energy_joules", "Energy of finished tasks.", "energy_joules"),
+    ("hms_scheduler_cost_dollars", "Cost of finished tasks.", "cost_dollars"),
+    ("hms_scheduler_decisions", "Decisions made.", "decisions"),
+    (
+        "hms_scheduler_decision_seconds",
+        "Seconds of the clock for decisions and for the simulated node that carries them out, without learning.",
+        "decision_seconds",
+    ),
+    ("hms_scheduler_learning_seconds", "Seconds of the clock for learning.", "learning_seconds"),
+)
+"""Name, help and key in `SchedulerTotals`; they start at 0 with the engine's process, and `_total` is added."""
+MODEL_COUNTERS = (
+    ("hms_model_updates", "Gradient steps.", "updates"),
+    ("hms_model_refits", "Refreshes of the model that replaced something.", "refits"),
+    ("hms_model_refit_checks", "Refreshes of the model, whether they replaced something or not.", "refit_checks"),
+    ("hms_model_drift_alarms", "How often a change of tasks or times was noticed.", "drifts"),
+)
+"""The same of learners, with keys of `LearnedTotals`."""
+
+
+def _totals(schedulers: list[dict[str, Any]]) -> Iterator[Metric]:
+    response = HistogramMetricFamily(
+        "hms_scheduler_response_seconds",
+        "Response times of finished tasks, from arrival to finish, in simulated seconds.",
+        labels=("scheduler",),
+    )
+    for totals in schedulers:
+        told = totals["response"]
+        edges = [*(str(bound) for bound in told["bounds"]), "+Inf"]
+        counts = [float(count) for count in accumulate(told["counts"])]
+        response.add_metric((totals["name"],), list(zip(edges, counts, strict=True)), told["sum"])
+    yield response
+    for name, text, key in SCHEDULER_COUNTERS:
+        counter = CounterMetricFamily(name, text, labels=("scheduler",))
+        for totals in schedulers:
+            counter.add_metric((totals["name"],), float(totals[key]))
+        yield counter
+    learners = [totals for totals in schedulers if totals["learned"] is not None]
+    for name, text, key in MODEL_COUNTERS:
+        counter = CounterMetricFamily(name, text, labels=("scheduler",))
+        for totals in learners:
+            counter.add_metric((totals["name"],), float(totals["learned"][key]))
+        yield counter
 
 
 def _models(models: list[dict[str, Any]]) -> Iterator[Metric]:
     version = GaugeMetricFamily("hms_model_version", "Last saved version, 0 before the first.", labels=("scheduler",))
-    updates = GaugeMetricFamily("hms_model_updates", "Gradient steps.", labels=("scheduler",))
-    refits = GaugeMetricFamily("hms_model_refits", "Refreshes.", labels=("scheduler",))
     for model in models:
-        name = (model["scheduler_name"],)
-        version.add_metric(name, float(model["version"] or 0))
-        updates.add_metric(name, float(model["updates"]))
-        refits.add_metric(name, float(model["refits"]))
-    yield from (version, updates, refits)
+        version.add_metric((model["scheduler_name"],), float(model["version"] or 0))
+    yield version

@@ -116,6 +116,46 @@ class RacerInfo(Answer):
     state: RacerState = Field(description="`behind`: hopelessly, it gave a backlog up; `out`: it failed.")
     reason: str = Field(description="Why it is behind or out; empty while it races.")
     given_up: int = Field(description="Tasks it gave up because it was hopelessly behind.")
+    gap: float | None = Field(
+        None, description="How far its mean response is above the bound, as a share of the bound."
+    )
+    utilization: dict[str, float] = Field({}, description="Busy share of each device, lately; empty while unknown.")
+
+
+class ResponseHistogram(Answer):
+    """Response times in classes, in simulated seconds."""
+
+    bounds: list[float] = Field(description="Upper edge of each class, included; one more class takes what is above.")
+    counts: list[int] = Field(description="Tasks in each class.")
+    sum: float = Field(description="Sum of the response times.")
+
+
+class LearnedTotals(Answer):
+    """What a learner has counted."""
+
+    updates: int = Field(description="Gradient steps.")
+    refits: int = Field(description="Refreshes that replaced something.")
+    refit_checks: int = Field(description="All refreshes.")
+    drifts: int = Field(description="Drift alarms.")
+
+
+class SchedulerTotals(Answer):
+    """What a scheduler has done since the engine's process began, over all its runs; it only grows."""
+
+    name: str
+    tasks: int = Field(description="Tasks finished or failed.")
+    failed: int = Field(description="Tasks failed; the sums leave them out.")
+    response: ResponseHistogram
+    wait_seconds: float = Field(description="Simulated.")
+    execution_seconds: float = Field(description="Simulated.")
+    energy_joules: float
+    cost_dollars: float
+    decisions: int
+    decision_seconds: float = Field(
+        description="By the clock: decisions, and the simulated node that carries them out; learning is left out."
+    )
+    learning_seconds: float = Field(description="By the clock.")
+    learned: LearnedTotals | None = Field(description="Null for one that does not learn.")
 
 
 class ModelInfo(Answer):
@@ -142,6 +182,7 @@ class StoreInfo(Answer):
 
     kind: Literal["sqlite", "postgresql"]
     waiting_tasks: int = Field(description="Finished tasks not stored yet.")
+    lag_seconds: float = Field(description="How long the oldest of them has been waiting.")
     available: bool
     stored_tasks: int = Field(description="Tasks of this run that are stored.")
     problem: str = Field(description="Why it cannot be used just now; empty when it can.")
@@ -170,6 +211,7 @@ class Status(Answer):
     run: RunInfo | None
     schedulers: list[RacerInfo]
     models: list[ModelInfo]
+    totals: list[SchedulerTotals] = Field(description="Of all schedulers that have raced, for Prometheus.")
     store: StoreInfo
     feed: FeedInfo
     token_required: bool = Field(description="Whether calls that change something, and the WebSocket, need a token.")
