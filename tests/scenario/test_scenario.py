@@ -181,9 +181,13 @@ def test_a_trace_file(tmp_path: Path) -> None:
 
 def test_a_stream_of_a_trace_keeps_kinds_and_estimates() -> None:
     tasks = TaskBatch.from_columns(
-        [100.0, 200.0, 300.0], [0.1, 0.5, 0.9], [1.0, 2.0, 3.0],
-        arrival_time=[0.0, 1.0, 2.0], duration_estimate=[4.0, 5.0, 6.0], kind=["fft", "sort", "fft"],
-    )  # fmt: skip
+        np.array([100.0, 200.0, 300.0]),
+        np.array([0.1, 0.5, 0.9]),
+        np.array([1.0, 2.0, 3.0]),
+        arrival_time=np.array([0.0, 1.0, 2.0]),
+        duration_estimate=np.array([4.0, 5.0, 6.0]),
+        kind=["fft", "sort", "fft"],
+    )
     arrived = Scenario(RecordedTasks(tasks), arrivals=Rate(1.0)).stream().until(100.0, 10, 0)
     assert arrived is not None
     assert [(task.kind, task.duration_estimate) for task in arrived.tasks] == [
