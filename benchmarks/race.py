@@ -154,16 +154,16 @@ def main() -> None:
     ways: dict[str, list[float]] = {"ours": [], "obvious": []}
     for _ in range(2):
         mine = ours()
-        before = {type(s).__name__: (getattr(s, "updates", 0), getattr(s, "refits", 0)) for s in mine}
+        before = {type(s).__name__: (getattr(s, "updates", 0), getattr(s, "refit_checks", 0)) for s in mine}
         taken = seconds_for(race, mine)
         ways["ours"].append(count / sum(taken.values()))
         ways["obvious"].append(len(short.tasks) / sum(seconds_for(short, obvious()).values()))
         print("  ours, ms per task: " + ", ".join(f"{n} {s / count * 1e3:.3f}" for n, s in taken.items()))
     updates = max(getattr(s, "updates", 0) - before[type(s).__name__][0] for s in mine)
-    refits = max(getattr(s, "refits", 0) - before[type(s).__name__][1] for s in mine)
+    checks = max(getattr(s, "refit_checks", 0) - before[type(s).__name__][1] for s in mine)
     best = {name: max(rates) for name, rates in ways.items()}
     print(f"six schedulers, all learning on, {count} tasks, best of 2, interleaved")
-    learned = f"updates {updates / count:.3f} a task, refits {refits} ({count // 50} wanted)"
+    learned = f"updates {updates / count:.3f} a task, refreshes {checks} ({count // 50} wanted)"
     print(f"  ours    {best['ours']:>8.0f} tasks/s   {learned}")
     print(f"  obvious {best['obvious']:>8.0f} tasks/s   ratio {best['ours'] / best['obvious']:.1f}x")
     quiet = ours()

@@ -52,6 +52,7 @@ describe("state", () => {
       version: null,
       updates: 0,
       refits: 0,
+      refit_checks: 0,
       drifts: 0,
     };
     for (let seq = 0; seq < 3000; seq += 1) {

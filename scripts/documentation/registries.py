@@ -66,7 +66,8 @@ def metrics_page() -> str:
     introduction = """# Metrics
 
 Every figure is derived from outcomes; `None` (in JSON `null`) means that there is no data. `decision_us`, the mean
-microseconds per decision by the wall clock, and the counters `updates` and `refits` of learners stand beside them.
+microseconds per decision by the wall clock, and what learners count (`updates`: gradient steps,
+`refit_checks`: refreshes of the model, `refits`: those that replaced something) stand beside them.
 """
     return "\n".join([introduction, table(("name", "title", "unit", "better", "what it is"), rows)])
 

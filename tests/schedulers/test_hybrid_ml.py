@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -15,6 +16,7 @@ from hybrid_scheduler.learning.features import feature_matrix
 from hybrid_scheduler.learning.forest.time_model import TimeModel
 from hybrid_scheduler.model import InvalidInputError, Task, TaskBatch
 from hybrid_scheduler.model.device_columns import BACKLOG, QUEUED
+from hybrid_scheduler.model.errors import MissingExtraError
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.view import ClusterView
@@ -96,7 +98,7 @@ def test_near_the_oracle_or_better(load: float) -> None:
     limit = {0.3: 1.1, 0.6: 1.05, 0.8: 1.05}[load] * response(race(load), Oracle())
     assert response(race(load), scheduler) < limit
     assert scheduler.drifts == 0
-    assert scheduler.refits >= 4000 // 50
+    assert scheduler.refit_checks >= 4000 // 50
 
 
 def test_it_hides_no_constant_policy() -> None:
@@ -197,12 +199,61 @@ def test_a_small_change_is_taken_in_by_and_by() -> None:
     assert error(scheduler.model) < 0.75 * error(trained().model)
 
 
+def test_only_a_refresh_that_replaces_a_tree_is_a_refit() -> None:
+    scheduler, found = copy(trained()), race(0.3, 2000)
+    found.run(scheduler)
+    assert scheduler.refit_checks == 2000 // 50
+    assert scheduler.refits < scheduler.refit_checks
+    refits = scheduler.take_refits()
+    assert len(refits) == scheduler.refits == len(scheduler.versions) - 1
+    assert [refit.replaced for refit in refits] == [version.trees for version in list(scheduler.versions)[1:]]
+    assert all(1 <= refit.replaced <= refit.trees for refit in refits)
+    assert scheduler.take_refits() == (), "each is handed out once"
+
+
+def test_a_shift_in_the_middle_is_a_refit_soon_after() -> None:
+    scheduler = copy(trained())
+    timed = World(NODE).timed(race(0.3, 2000).tasks)
+    stream = [*list(timed.labels())[:1000], *list(replace(timed, realised=3.0 * timed.realised).labels())[1000:]]
+    for label in stream[:1000]:
+        scheduler.teach(label)
+    before = scheduler.refits
+    assert len(scheduler.take_refits()) == before
+    for label in stream[1000:1200]:
+        scheduler.teach(label)
+    refits = scheduler.take_refits()
+    assert len(refits) == scheduler.refits - before >= 1
+    assert refits[0].reason == "drift"
+    assert refits[0].error_before is not None
+    assert refits[-1].error_after is not None
+    assert refits[-1].error_after < 0.5 * refits[0].error_before
+    assert refits[0].error_before == pytest.approx(np.log(3.0), rel=0.2), "errors are of log seconds"
+
+
+def test_a_cold_start_is_a_refit_without_an_error_before() -> None:
+    scheduler = HybridML()
+    for label in list(labels(100))[:10]:
+        scheduler.teach(label)
+    first, second, *_ = scheduler.take_refits()
+    assert (first.reason, first.rows, first.replaced, first.error_before) == ("few rows", 1, 32, None)
+    assert second.error_before is not None
+
+
+def test_the_accuracy_stays_up_to_date_while_nothing_is_replaced() -> None:
+    scheduler = copy(trained())
+    for label in list(labels(10_000))[:50]:  # rows it was trained on: no tree does better
+        scheduler.teach(label)
+    assert (scheduler.refit_checks, scheduler.refits) == (1, 0)
+    assert scheduler.figures()["version"] == 1.0
+    assert scheduler.figures()["r2"] != trained().figures()["r2"]
+
+
 def test_versions_are_numbered_and_bounded() -> None:
     scheduler = HybridML(retrain_interval=1, n_estimators=2, window=20, reservoir=20, refresh_rows=30, drift=False)
     scheduler.fit(labels(100))
     for label in list(labels(3000))[:300]:
         scheduler.teach(label)
-    assert scheduler.refits == 300
+    assert scheduler.refits == scheduler.refit_checks == 300
     assert len(scheduler.versions) == 200
     assert [version.number for version in scheduler.versions] == list(range(102, 302))
     assert {version.rows for version in scheduler.versions} == {30}
@@ -216,7 +267,7 @@ def test_cold_start(use_labels: bool) -> None:
     own = response(found, scheduler)
     assert own < response(found, GpuOnly())
     assert own < 1.5 * response(found, MinimumCompletionTime())
-    assert scheduler.refits > 50
+    assert scheduler.refit_checks > 50
 
 
 def test_outcomes_of_one_moment_are_told_apart() -> None:
@@ -325,6 +376,83 @@ def test_nothing_learned_nothing_saved(tmp_path: Path) -> None:
 def test_arguments_out_of_range_are_named(argument: str, value: float) -> None:
     with pytest.raises(InvalidInputError, match=argument):
         HybridML(**{argument: value})  # type: ignore[arg-type]
+
+
+@cache
+def boosted() -> HybridML:
+    """Treat it as read-only, or copy it."""
+    scheduler = HybridML(energy_weight=0.0, predictor="xgboost")
+    scheduler.fit(labels(10_000))
+    return scheduler
+
+
+def test_boosted_trees_decide_as_well_as_the_forest() -> None:
+    scheduler, found = copy(boosted()), race(0.6, 2000)
+    assert scheduler.figures()["r2"] == pytest.approx(1.0, abs=0.005)
+    assert response(found, scheduler) < 1.1 * response(found, copy(trained()))
+    assert scheduler.refit_checks == 40
+    assert 0 < scheduler.refits < 40
+    assert len(scheduler.take_refits()) == scheduler.refits
+
+
+def test_boosted_trees_recover_from_a_shift() -> None:
+    learner = HybridML(predictor="xgboost")
+    learner.fit(labels(3000, "gpu_favourable", split="serial"))
+    assert shift(learner) < 1.2 * shift(Oracle())
+    assert learner.drifts >= 1
+
+
+def test_boosted_trees_are_cloned_explained_saved_and_continued(tmp_path: Path) -> None:
+    one = copy(boosted())
+    assert one.clone().predictor == "xgboost"
+    seconds = one.explain(labels(10_000).tasks[0], idle_view()).seconds
+    assert seconds == pytest.approx(labels(10_000).seconds[0], rel=0.2)
+    race(0.6, 1000).run(one)
+    one.save_model(tmp_path / "model.npz")
+    two = HybridML(energy_weight=0.0, predictor="xgboost")
+    two.load_model(tmp_path / "model.npz")
+    later = race(0.6, 1500, seed=2)
+    assert same(later.run(one), later.run(two))
+    control = StaticForest(energy_weight=0.0)
+    control.load_model(tmp_path / "model.npz")
+    assert control.model is not None
+    assert control.model.forest.predictor == "xgboost"
+
+
+@pytest.mark.parametrize(("saved", "asked"), [("forest", "xgboost"), ("xgboost", "forest")])
+def test_a_file_of_the_other_predictor_gives_its_rows(saved: str, asked: str, tmp_path: Path) -> None:
+    one = HybridML(n_estimators=8, predictor=saved)
+    one.fit(labels(2000))
+    one.save_model(tmp_path / "model.npz")
+    two = HybridML(n_estimators=6, predictor=asked)
+    two.load_model(tmp_path / "model.npz")
+    assert two.model is not None
+    assert (two.predictor, two.model.forest.predictor, two.n_estimators) == (asked, asked, 6)
+    assert two.figures()["rows"] == 2000.0
+    assert two.decide(labels(10_000).tasks[0], idle_view()).parts
+
+
+def test_files_without_a_predictor_are_forests() -> None:
+    """The packaged model was saved before there was a choice."""
+    scheduler = HybridML()
+    path = scheduler.packaged_model(idle_view())
+    assert path is not None
+    scheduler.load_model(path)
+    assert scheduler.model is not None
+    assert (scheduler.model.forest.predictor, scheduler.n_estimators) == ("forest", 16)
+
+
+def test_an_unknown_predictor_and_a_missing_library_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInputError, match="unknown predictor 'xgbost': did you mean 'xgboost'"):
+        HybridML(predictor="xgbost")
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(MissingExtraError, match=r"pip install hybrid-ml-scheduler\[xgboost\]"):
+        HybridML(predictor="xgboost")
+
+
+@pytest.mark.parametrize("check", [check_legal, check_pickling, check_pure, check_compiled], ids=lambda c: c.__name__)
+def test_boosted_trees_keep_the_contract(check: Callable[[SchedulerFactory], None]) -> None:
+    check(lambda: HybridML(predictor="xgboost", n_estimators=4))
 
 
 @pytest.mark.parametrize("check", [check_legal, check_pickling, check_pure, check_compiled], ids=lambda c: c.__name__)

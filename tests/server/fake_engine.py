@@ -105,6 +105,7 @@ class FakeEngine:
                     "updates": 3,
                     "refits": 0,
                     "drifts": 0,
+                    "refit_checks": 2,
                     "figures": {"loss": 0.5, "r2": None},
                 }
             ],

@@ -1214,8 +1214,13 @@ export interface components {
              */
             origin: "saved" | "packaged" | "cold";
             /**
+             * Refit Checks
+             * @description Refreshes in all, also those that found nothing better.
+             */
+            refit_checks: number;
+            /**
              * Refits
-             * @description Refreshes.
+             * @description Refreshes of the model that replaced something.
              */
             refits: number;
             /** Scheduler Name */

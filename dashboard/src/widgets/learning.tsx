@@ -51,7 +51,10 @@ function LearningPanel({ scheduler }: WidgetProps) {
           gradient steps <b className="figure text-ink">{model.updates.toLocaleString("en-GB")}</b>
         </span>
         <span>
-          refreshes <b className="figure text-ink">{model.refits.toLocaleString("en-GB")}</b>
+          refreshes that changed the model{" "}
+          <b className="figure text-ink">
+            {model.refits.toLocaleString("en-GB")} of {model.refit_checks.toLocaleString("en-GB")}
+          </b>
         </span>
         <span>
           saved version <b className="figure text-ink">{model.version ?? "none yet"}</b>

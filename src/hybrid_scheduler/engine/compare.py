@@ -23,7 +23,7 @@ from hybrid_scheduler.schedulers.base import Scheduler
 REHEARSAL_TASKS = 8
 DECISION = MetricInfo("decision_us", "mean time of a decision", "decision", "µs", False, "By the clock on the wall.")
 """What stands beside the metrics: how long a scheduler thinks."""
-LEARNING_COUNTERS = ("updates", "refits")
+LEARNING_COUNTERS = ("updates", "refits", "refit_checks")
 """Attributes by which learners say how often they learned during the race."""
 
 Progress = Callable[[str, int], None]

@@ -46,6 +46,7 @@ class LiveModel:
                 "updates": int(self.learner.updates),
                 "refits": int(self.learner.refits),
                 "drifts": int(self.learner.drifts),
+                "refit_checks": int(self.learner.refit_checks),
                 "figures": {key: None if figure is None else float(figure) for key, figure in figures.items()},
             }
 

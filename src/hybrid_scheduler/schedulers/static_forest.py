@@ -64,6 +64,8 @@ class StaticForest(CompiledScheduler, LabelLearner):
     kernel = _policy
     objective = ("energy_weight",)
     model_suffix = ".npz"
+    predictor: str = "forest"
+    """What kind of trees it is trained with (`learning.forest.time_model.PREDICTORS`)."""
 
     def __init__(
         self,
@@ -124,15 +126,14 @@ class StaticForest(CompiledScheduler, LabelLearner):
         )
 
     def figures(self) -> dict[str, float | None]:
-        """Of the newest version of the forest."""
+        """Version and rows of the newest forest, R² of its log seconds and mean absolute error of its seconds."""
         if not self.versions:
             return {}
-        newest = self.versions[-1]
-        known = {"r2": newest.r2, "mae": newest.mae}
+        newest, (r2, mae) = self.versions[-1], self._accuracy()
         return {
             "version": float(newest.number),
             "rows": float(newest.rows),
-            **{name: None if np.isnan(figure) else float(figure) for name, figure in known.items()},
+            **{name: None if np.isnan(figure) else float(figure) for name, figure in (("r2", r2), ("mae", mae))},
         }
 
     def fit(self, labels: LabelBatch) -> None:
@@ -177,15 +178,26 @@ class StaticForest(CompiledScheduler, LabelLearner):
         except Exception as error:  # whatever can be wrong with figures and arrays from anywhere
             raise InvalidInputError(f"{path}: the model is damaged or incomplete ({error}); train it again") from error
 
+    def _accuracy(self) -> tuple[float, float]:
+        """R² and mean absolute error, as in `ModelVersion`."""
+        return self.versions[-1].r2, self.versions[-1].mae
+
     def _train(self, labels: LabelBatch) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Grow a forest; returns the features, the log seconds, and honest predictions of them."""
         if len(labels) == 0:
             raise InvalidInputError("there are no labels to train on; give at least one")
         x, y = feature_matrix(labels.tasks), log_seconds(labels.seconds)
-        self.model = TimeModel(self._settings, y.shape[1], self.seed, self.kernel_state())
+        return x, y, self._train_rows(x, y)
+
+    def _train_rows(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Grow a forest on features and log seconds; returns honest predictions."""
+        self.model = self._new_model(y.shape[1])
         honest = self.model.grow(x, y)
         self.versions = deque([ModelVersion(1, len(y), self.model.forest.replaced, *score(y, honest), "fit")], VERSIONS)
-        return x, y, honest
+        return honest
+
+    def _new_model(self, devices: int) -> TimeModel:
+        return TimeModel(self._settings, devices, self.seed, self.kernel_state(), self.predictor)
 
     def _to_arrays(self, model: TimeModel) -> tuple[dict[str, Any], Arrays]:
         header, arrays = model.to_arrays()
@@ -194,6 +206,10 @@ class StaticForest(CompiledScheduler, LabelLearner):
     def _from_arrays(self, header: dict[str, Any], arrays: Arrays) -> None:
         model = TimeModel.from_arrays(header, arrays, self._front)
         self.versions = deque((ModelVersion(**version) for version in header["versions"]), VERSIONS)
-        self.model, self._settings = model, model.forest.settings
-        for name, value in asdict(self._settings).items():
+        self.model = model
+        self._take_settings(model.forest.settings)
+
+    def _take_settings(self, settings: ForestSettings) -> None:
+        self._settings = settings
+        for name, value in asdict(settings).items():
             setattr(self, name, value)

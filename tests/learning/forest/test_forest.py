@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.learning.forest.forest import Forest, ForestSettings
-from hybrid_scheduler.learning.forest.predict import FEATURE_BITS, FEATURE_MASK, check_forest
+from hybrid_scheduler.learning.forest.predict import FEATURE_BITS, FEATURE_MASK, add_tree_rows, check_forest
 from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray
 
@@ -117,6 +117,31 @@ def test_rows_outside_the_sample_are_predicted_honestly() -> None:
     new_error = ((forest.predict(x_new) - y_new) ** 2).mean()
     assert ((honest - y) ** 2).mean() == pytest.approx(new_error, rel=0.2)
     assert ((forest.predict(x) - y) ** 2).mean() < 0.5 * new_error
+
+
+def test_the_errors_of_a_regrowth_are_those_of_the_whole_forest_outside_the_samples() -> None:
+    """Two of eight trees are regrown; the samples are told by growing the same trees in a forest of their own."""
+    x, y = rows(300, noise=0.3)
+    forest = grown(x, y, n_estimators=8)
+    assert forest.error_before is None
+    assert forest.error_after == pytest.approx(np.nanmean(np.abs(Forest(forest.settings, 4, 2).grow(x, y) - y)))
+    before, x, y = forest.predict(rows(200, seed=3)[0]), *rows(200, seed=3)
+    old = [tuple(part.copy() for part in forest.tree_arrays(tree)) for tree in (0, 1)]
+    forest.grow(x, y + 1.0, [0, 1])
+    total, asked = 8.0 * before, np.zeros(200)
+    for tree, (words, values) in enumerate(old):
+        alone = Forest(ForestSettings(1, forest.settings.max_depth, forest.settings.min_samples_leaf), 4, 2)
+        alone.grown = 8 + tree
+        honest = alone.grow(x, y + 1.0)  # NaN for the rows of its sample
+        outside = ~np.isnan(honest[:, 0])
+        said = np.zeros((200, 2))
+        add_tree_rows(words, values, x.astype(np.float32), np.zeros(200), said, np.zeros(200))
+        total += np.where(outside[:, None], honest, 0.0) - said
+        asked += outside
+    after, known = total / (6 + asked)[:, None], asked > 0
+    assert 0 < known.sum() < 200
+    assert forest.error_after == pytest.approx(np.abs(after - y - 1.0)[known].mean())
+    assert forest.error_before == pytest.approx(np.abs(before - y - 1.0)[known].mean())
 
 
 def test_missing_targets_count_nowhere() -> None:

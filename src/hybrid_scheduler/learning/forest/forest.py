@@ -7,7 +7,8 @@ array is the very `state` that a compiled policy reads. After Breiman, "Random F
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,16 +67,27 @@ class Forest:
     Attributes:
         buffer: `prefix` places, then `node_room` words per tree, then `leaf_room` rows of values per tree (`predict`).
         grown: How many trees have been grown in all.
-        replaced: How many of those grown last were put in place.
+        tried: How many trees were grown last.
+        replaced: How many of those were put in place.
+        error_before: Mean absolute error of the whole forest before trees were last replaced, over the rows and outputs
+            by which `error_after` is known; None if there was no forest yet or no such row.
+        error_after: The same of the forest with the new trees, each of which speaks only about rows outside its own
+            sample; None if there is no such row.
         depth: Steps that reach the deepest leaf.
     """
+
+    predictor: ClassVar[str] = "forest"
+    """What files and schedulers call this kind of trees."""
 
     def __init__(self, settings: ForestSettings, features: int, outputs: int, seed: int = 0, prefix: int = 0) -> None:
         if not 1 <= features <= MOST_FEATURES:
             raise InvalidInputError(f"there are {features} features, but a forest takes from 1 to {MOST_FEATURES}")
         self.settings, self.features, self.outputs, self.seed, self.prefix = settings, features, outputs, seed, prefix
         trees = settings.n_estimators
-        self.node_room, self.leaf_room, self.depth, self.grown, self.replaced = 1, 1, 0, 0, 0
+        self.node_room, self.leaf_room, self.depth = 1, 1, 0
+        self.grown = self.tried = self.replaced = 0
+        self.error_before: float | None = None
+        self.error_after: float | None = None
         self.nodes = np.zeros(trees, np.int64)
         self.leaves = np.zeros(trees, np.int64)
         self.depths = np.zeros(trees, np.int64)
@@ -121,7 +133,9 @@ class Forest:
         most = min(len(x) // s.min_samples_leaf + 1, 2**s.max_depth)
         words, values, bag = np.zeros(2 * most), np.zeros((most, self.outputs)), np.zeros(len(x))
         said, asked = np.zeros_like(y), np.zeros(len(x))
-        self.replaced = 0
+        judged, nobody = rows[:judges] if judges > 0 else rows, np.zeros(len(x))
+        before, new = None, np.zeros((len(judged), self.outputs))
+        self.tried = self.replaced = 0
         for tree in range(self.trees) if trees is None else trees:
             nodes, leaves, depth = grow_tree(
                 columns,
@@ -138,26 +152,62 @@ class Forest:
                 bag,
             )
             self.grown += 1
+            self.tried += 1
             if judges > 0 and self.nodes[tree] > 0:
                 old_words, old_values = self.tree_arrays(tree)
                 old = tree_error(old_words, old_values, rows[:judges], y, bag)
                 if tree_error(words, values, rows[:judges], y, bag) > old:
                     continue
+            if self.replaced == 0 and self.nodes.all():
+                before = self.predict(judged)
             add_tree_rows(words, values, rows, bag, said, asked)
+            if trees is not None:
+                add_tree_rows(words, values, judged, nobody, new, np.zeros(len(judged)))
             self._put(tree, words[:nodes], values[:leaves], depth)
             self.replaced += 1
         self.depth = int(self.depths.max())
+        if self.replaced > 0:
+            self._note_errors(judged, y[: len(judged)], before, new, said[: len(judged)], asked[: len(judged)])
         with np.errstate(invalid="ignore"):
             result: FloatArray = said / np.where(asked > 0, asked, np.nan)[:, None]
         return result
 
-    def predict(self, x: FloatArray) -> FloatArray:
+    def predict(self, x: FloatArray | Floats32) -> FloatArray:
         """The mean over the trees, one row per row of x, one column per output."""
         rows = np.ascontiguousarray(x, dtype=np.float32)
         result: FloatArray = predict_rows(
             self.words, self.values, self.trees, self.node_room, self.leaf_room, self.outputs, self.depth, rows
         )
         return result
+
+    def _note_errors(
+        self,
+        rows: Floats32,
+        y: FloatArray,
+        before: FloatArray | None,
+        new: FloatArray,
+        outside: FloatArray,
+        asked: FloatArray,
+    ) -> None:
+        """Measure what replacing trees was worth.
+
+        Args:
+            rows: Features.
+            y: Targets.
+            before: What the whole forest said before.
+            new: The sums of what the new trees say.
+            outside: The same, of those new trees whose sample a row was not in.
+            asked: How many those are.
+        """
+        kept = self.trees - self.replaced
+        old = self.predict(rows) * self.trees - new if kept else np.zeros_like(new)
+        with np.errstate(invalid="ignore"):
+            after = (old + outside) / np.where(asked > 0, kept + asked, np.nan)[:, None]
+        known = np.isfinite(after) & np.isfinite(y)
+        if before is not None:
+            known &= np.isfinite(before)
+        self.error_after = float(np.abs(after - y)[known].mean()) if known.any() else None
+        self.error_before = float(np.abs(before - y)[known].mean()) if before is not None and known.any() else None
 
     def take_outputs(self, columns: IntArray) -> None:
         """Let the forest have these of its present outputs, in this order; one may be taken several times."""
@@ -175,6 +225,14 @@ class Forest:
         """Replace one tree by another, e.g. one read from a file."""
         self._put(tree, words, values, depth)
         self.depth = int(self.depths.max())
+
+    def header(self) -> dict[str, Any]:
+        """What to save beside the trees, fit for JSON."""
+        return {"predictor": self.predictor, "settings": asdict(self.settings), "seed": self.seed, "grown": self.grown}
+
+    def restore(self, header: dict[str, Any]) -> None:
+        """Go on from what was saved beside the trees."""
+        self.grown = int(header["grown"])
 
     def _put(self, tree: int, words: FloatArray, values: FloatArray, depth: int) -> None:
         self._make_room(len(words), len(values))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Final, Self
 
 import numpy as np
 
 from hybrid_scheduler.learning.features import FEATURES
+from hybrid_scheduler.learning.forest.boosted import BoostedForest
 from hybrid_scheduler.learning.forest.forest import Forest, ForestSettings
 from hybrid_scheduler.learning.forest.option_search import (
     DEPTH,
@@ -24,7 +25,11 @@ from hybrid_scheduler.learning.forest.option_search import (
 )
 from hybrid_scheduler.learning.forest.predict import check_forest, tree_depths
 from hybrid_scheduler.learning.model_file import Arrays
+from hybrid_scheduler.model.errors import UnknownNameError
 from hybrid_scheduler.model.task import FloatArray, IntArray
+
+PREDICTORS: Final[dict[str, type[Forest]]] = {each.predictor: each for each in (Forest, BoostedForest)}
+"""The kinds of trees, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +81,16 @@ class TimeModel:
         devices: How many devices there are.
         seed: Decides every sample.
         front: The header of the scheduler's state, carried over.
+        predictor: What kind of trees: `forest` (each for itself, their mean) or `xgboost` (boosted, their sum).
     """
 
-    def __init__(self, settings: ForestSettings, devices: int, seed: int, front: FloatArray) -> None:
+    def __init__(
+        self, settings: ForestSettings, devices: int, seed: int, front: FloatArray, predictor: str = "forest"
+    ) -> None:
+        if predictor not in PREDICTORS:
+            raise UnknownNameError("predictor", predictor, PREDICTORS)
         self.groups: IntArray = np.zeros(devices, np.int64)
-        self.forest = Forest(settings, FEATURES, 1, seed, prefix=TABLE + DEVICE_FIGURES * devices)
+        self.forest = PREDICTORS[predictor](settings, FEATURES, 1, seed, prefix=TABLE + DEVICE_FIGURES * devices)
         self.forest.buffer[:TABLE] = front[:TABLE]
 
     @property
@@ -138,8 +148,7 @@ class TimeModel:
         forest = self.forest
         trees = [forest.tree_arrays(tree) for tree in range(forest.trees)]
         halves = np.concatenate([words for words, _ in trees]).view(np.int32)
-        header = {"settings": asdict(forest.settings), "seed": forest.seed, "grown": forest.grown}
-        return header, {
+        return forest.header(), {
             "groups": self.groups,
             "usual": self._table[:, TYPICAL].copy(),
             "nodes": forest.nodes,
@@ -170,7 +179,7 @@ class TimeModel:
         depths = tree_depths(words, nodes)
         if depths.max() > settings.max_depth:
             raise ValueError(f"a tree has {depths.max()} splits on a path, not {settings.max_depth} at most")
-        model = cls(settings, len(groups), int(header["seed"]), front)
+        model = cls(settings, len(groups), int(header["seed"]), front, header.get("predictor", "forest"))
         model.groups, forest = groups, model.forest
         forest.take_outputs(np.zeros(outputs, np.int64))
         first = np.concatenate([[0], np.cumsum(nodes)])
@@ -178,7 +187,7 @@ class TimeModel:
         for tree in range(forest.trees):
             own = words[first[tree] : first[tree + 1]], values[leaf[tree] : leaf[tree + 1]]
             forest.put_tree(tree, *own, int(depths[tree]))
-        forest.grown = int(header["grown"])
+        forest.restore(header)
         model._table[:, TYPICAL] = arrays["usual"]
         model.describe()
         return model
@@ -188,9 +197,10 @@ class TimeModel:
         return self.state[TABLE : TABLE + DEVICE_FIGURES * self.devices].reshape(self.devices, DEVICE_FIGURES)
 
     def _set_groups(self, groups: IntArray) -> None:
-        self.groups = groups
-        if self.forest.outputs != groups.max() + 1:
-            self.forest.take_outputs(np.zeros(groups.max() + 1, np.int64))
+        """Let devices share outputs like this; each new output begins as that of its first device."""
+        old, self.groups = self.groups, groups
+        if not np.array_equal(old, groups):
+            self.forest.take_outputs(old[self._representatives()])
 
     def _representatives(self) -> IntArray:
         return np.array([np.flatnonzero(self.groups == g)[0] for g in range(self.groups.max() + 1)])

@@ -165,8 +165,9 @@ class ModelInfo(Answer):
     origin: Literal["saved", "packaged", "cold"] = Field(description="Where it started from.")
     version: int | None = Field(description="Number of the last saved version, null before the first save.")
     updates: int = Field(description="Gradient steps.")
-    refits: int = Field(description="Refreshes.")
     drifts: int = Field(description="Drift alarms.")
+    refits: int = Field(description="Refreshes of the model that replaced something.")
+    refit_checks: int = Field(description="Refreshes in all, also those that found nothing better.")
     figures: dict[str, float | None] = Field(description="The learner's own figures, e.g. loss, epsilon, r2, mae.")
 
 
