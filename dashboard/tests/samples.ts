@@ -131,6 +131,7 @@ export function scheduler(name: string, given: Partial<SchedulerInfo> = {}): Sch
     colour: "#22c55e",
     parameters: {},
     is_learner: false,
+    learns_from_labels: false,
     knows_truth: false,
     in_race: true,
     available: true,

@@ -87,7 +87,11 @@ def test_a_long_one_is_answered_half_way() -> None:
     sent: list[dict[str, Any]] = []
     clearing = Clearing(SimpleNamespace())  # type: ignore[arg-type]
     runner = SimpleNamespace(
-        clear=lambda: clearing, watch_clearing=lambda: None, state="running", writer=SimpleNamespace(available=True)
+        clear=lambda: clearing,
+        watch_clearing=lambda: None,
+        watch_lessons=lambda: None,
+        state="running",
+        writer=SimpleNamespace(available=True),
     )
     link = SimpleNamespace(send=lambda _, reply: sent.append(reply))
     queue = CommandQueue(link, runner, clear_seconds=0.0)  # type: ignore[arg-type]

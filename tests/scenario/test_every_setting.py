@@ -340,6 +340,7 @@ SERVICE: dict[str, tuple[str, object]] = {
     "RETENTION_TASKS": ("10", 10),
     "RETENTION_MB": ("32", 32),
     "SAVE_INTERVAL": ("2.5", 2.5),
+    "LEARN_FROM_STORE": ("true", True),
 }
 
 

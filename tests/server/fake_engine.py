@@ -198,6 +198,11 @@ class FakeEngine:
             raise EngineError(f"{scheduler!r} is not in the race", code="not_racing", status=404)
         points = [{"time": 10.0, "utilization": [0.5, 0.25]}]
         return {"run_id": self.run_id, "now": 11.0, "devices": ["cpu_0", "gpu_0"], "points": points}
+    async def _learn(self, scheduler: str) -> dict[str, Any]:
+        if scheduler not in self.settings["schedulers"]:
+            raise EngineError(f"{scheduler!r} is not in the race", code="not_racing", status=404)
+        message = f"{scheduler} was trained on the latest 5 labels in the store"
+        return {"scheduler_name": scheduler, "labels": 5, "message": message}
 
     async def _clear(self) -> dict[str, Any]:
         if not self.clears:

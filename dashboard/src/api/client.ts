@@ -8,6 +8,7 @@ import type {
   ExperimentJob,
   ExperimentOverview,
   ExperimentRequest,
+  LearnAnswer,
   LiveSettings,
   MetricDescription,
   ModelVersionPage,
@@ -96,6 +97,8 @@ export const api = {
   control: (control: Control) => request<ControlAnswer>(`/api/simulation/${control}`, { method: "POST" }),
   changeSettings: (change: SettingsChange) =>
     request<LiveSettings>("/api/simulation/settings", { method: "PATCH", body: change }),
+  learnFromStore: (scheduler: string) =>
+    request<LearnAnswer>(`/api/schedulers/${encodeURIComponent(scheduler)}/learn`, { method: "POST" }),
   submitTask: (task: TaskRequest) => request<TaskAccepted>("/api/tasks", { method: "POST", body: task }),
   task: (id: number, signal?: AbortSignal) => request<TaskDetail>(`/api/tasks/${id}`, { signal }),
   comparative: (limit: number, before?: number | null, signal?: AbortSignal) =>

@@ -382,6 +382,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/schedulers/{name}/learn": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Train a live learner on the labels in the store
+         * @description Train a learner in the race from scratch on the latest 20 000 labels in the store that are of this node.
+         *
+         *     The race goes on meanwhile, and the learner with it. What takes longer than 20 s is answered without a result.
+         */
+        post: operations["learn_api_schedulers__name__learn_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/simulation/pause": {
         parameters: {
             query?: never;
@@ -1033,6 +1055,24 @@ export interface components {
             wait: number;
         };
         /**
+         * LearnAnswer
+         * @description What came of training a learner on the labels in the store.
+         */
+        LearnAnswer: {
+            /**
+             * Labels
+             * @description Labels it was trained on; 0: none are for it, null: it still goes on.
+             */
+            labels: number | null;
+            /**
+             * Message
+             * @example hybrid_ml was trained on the latest 20000 labels in the store
+             */
+            message: string;
+            /** Scheduler Name */
+            scheduler_name: string;
+        };
+        /**
          * LearnedTotals
          * @description What a learner has counted.
          */
@@ -1209,10 +1249,10 @@ export interface components {
             };
             /**
              * Origin
-             * @description Where it started from.
+             * @description Where it started from; `store`: it was trained on the labels in the store.
              * @enum {string}
              */
-            origin: "saved" | "packaged" | "cold";
+            origin: "saved" | "packaged" | "store" | "cold";
             /**
              * Refit Checks
              * @description Refreshes in all, also those that found nothing better.
@@ -1579,6 +1619,11 @@ export interface components {
              * @description A reference, not a contestant.
              */
             knows_truth: boolean;
+            /**
+             * Learns From Labels
+             * @description It can be trained on the labels in the store.
+             */
+            learns_from_labels: boolean;
             /** Name */
             name: string;
             /**
@@ -3263,6 +3308,110 @@ export interface operations {
             };
             /** @description Too many calls; `Retry-After` says how many seconds to wait. */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    learn_api_schedulers__name__learn_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The scheduler's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LearnAnswer"];
+                };
+            };
+            /** @description The call changes something and carries no valid token. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The call comes from a web page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The state of the service does not allow it, or another process owns the engine (`not_owner`). */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is larger than MAX_BODY_BYTES. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -15,6 +15,7 @@ export type ExperimentInfo = Schemas["ExperimentInfo"];
 export type ExperimentJob = Schemas["ExperimentJob"];
 export type ExperimentOverview = Schemas["ExperimentOverview"];
 export type ExperimentRequest = Schemas["ExperimentRequest"];
+export type LearnAnswer = Schemas["LearnAnswer"];
 export type LiveSettings = Schemas["LiveSettings"];
 export type LogLine = Schemas["LogLine"];
 export type MetricDescription = Schemas["MetricDescription"];

@@ -20,6 +20,7 @@ const NAMES: Record<string, string> = { r2: "R²", mae: "MAE (s)", epsilon: "ε"
 const ORIGINS = {
   saved: "started from its last saved model",
   packaged: "started from the packaged model",
+  store: "trained on the labels in the store",
   cold: "started without experience",
 };
 const NO_POINTS: LearningPoint[] = [];

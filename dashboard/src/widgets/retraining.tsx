@@ -10,6 +10,7 @@ import { AXIS, GRID, MARGIN, TOOLTIP, X_AXIS } from "../charts/theme";
 import { digitsFor, formatDate, formatNumber, formatSeconds } from "../format";
 import { useCatalogue } from "../live/catalogue";
 import { Empty } from "../ui/empty";
+import { LearnFromStore } from "../ui/learn-from-store";
 import { SchedulerName } from "../ui/scheduler-name";
 import { ScrollRegion } from "../ui/scroll-region";
 
@@ -51,11 +52,19 @@ function RetrainingPanel() {
     ]),
   }));
   if (data === null) return <Empty>{error ?? "Loading …"}</Empty>;
-  if (versions.length === 0) return <Empty>No data yet: learners save a model after they have been refreshed</Empty>;
+  if (versions.length === 0) {
+    return (
+      <div className="flex h-full flex-col gap-2">
+        <LearnFromStore />
+        <Empty>No data yet: learners save a model after they have been refreshed</Empty>
+      </div>
+    );
+  }
   const digits = digitsFor([...series.map(({ r2 }) => r2), 1]);
   const names = [...new Set(series.map((version) => version.scheduler_name))];
   return (
     <div className="flex h-full flex-col gap-2">
+      <LearnFromStore />
       {series.length > 1 && (
         <ChartFrame
           className="h-28 flex-none"

@@ -34,6 +34,10 @@ Speed = Annotated[
         show_default=False,
     ),
 ]
+LearnFromStore = Annotated[
+    bool,
+    typer.Option("--learn-from-store", help="Train the learners on the labels in the store first, as the race begins."),
+]
 PLATFORM = sys.platform
 UNSUPPORTED = 1
 """Exit code on a system without what the service is built on."""
@@ -59,6 +63,7 @@ def serve(
     load: Load = None,
     speed: Speed = None,
     seed: options.Seed = None,
+    learn_from_store: LearnFromStore = False,
     config: options.Config = None,
 ) -> None:
     """Race schedulers live, and serve API and dashboard on one port.
@@ -81,6 +86,8 @@ def serve(
         from hybrid_scheduler.live.start import LiveStart
 
         settings = load_service_settings()
+        if learn_from_store:
+            settings = settings.model_copy(update={"learn_from_store": True})
         names = None if schedulers is None else tuple(name.strip() for name in schedulers.split(","))
         start = LiveStart(load_config(config), names, preset, trace, rate, load, speed, seed)
         # Before the web half is imported: the engine's process loads its libraries at the same time.

@@ -56,6 +56,7 @@ class ServiceSettings(BaseSettings):
         retention_tasks: Most tasks kept; 0 for no limit.
         retention_mb: Most megabytes the store takes, at least 16; 0 for no limit.
         save_interval: Seconds between two saves of the live learners.
+        learn_from_store: Train the live learners on the labels in the store when the service starts.
     """
 
     model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True, env_ignore_empty=True)
@@ -90,6 +91,7 @@ class ServiceSettings(BaseSettings):
     retention_tasks: Annotated[int, Field(ge=0)] = 0
     retention_mb: Annotated[int, Field(ge=0)] = 1024
     save_interval: Annotated[float, Field(gt=0)] = 60.0
+    learn_from_store: bool = False
 
     @field_validator("allowed_hosts", "allowed_origins", mode="before")
     @classmethod

@@ -20,6 +20,8 @@ from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputErro
 CLEAR_SECONDS = 20.0
 BEGIN_SECONDS = 5.0
 """A submitted task waits so long for a run to begin before it is refused."""
+LEARN_SECONDS = 20.0
+"""Training on the labels in the store that takes longer is answered without its result, and goes on."""
 STORE_SECONDS = 5.0
 """The store has so long to take a submitted task before the user gets an error."""
 QUESTIONS = ("pulse",)
@@ -101,6 +103,7 @@ class CommandQueue:
     def settle(self) -> None:
         """Answer commands that the store has finished, and those that have waited for it long enough."""
         self._runner.watch_clearing()
+        self._runner.watch_lessons()
         self._submit()
         for command in self._waiting[:]:
             done, late = command.future.done(), time.monotonic() > command.until
@@ -134,6 +137,10 @@ class CommandQueue:
         elif name == "clear":
             clearing, until = runner.clear(), time.monotonic() + self._clear_seconds
             self._waiting.append(_Waiting(number, clearing.ended, lambda _: self._how_far(clearing), until=until))
+        elif name == "learn":
+            learner, until = arguments["scheduler"], time.monotonic() + LEARN_SECONDS
+            answer = partial(_learned, learner)
+            self._waiting.append(_Waiting(number, runner.learn(learner), answer, until=until))
         else:
             raise EngineError(f"there is no command {name!r}", code="unknown_command", status=404)
 
@@ -177,6 +184,11 @@ def _accepted(answer: dict[str, Any], stored: bool | None) -> dict[str, Any]:
             code="store_unavailable",
         )
     return answer
+
+
+def _learned(learner: str, answer: dict[str, Any] | None) -> dict[str, Any]:
+    message = f"{learner} is still being trained on the labels in the store; a notification says when it is done"
+    return answer or {"scheduler_name": learner, "labels": None, "message": message}
 
 
 class _Refusals:

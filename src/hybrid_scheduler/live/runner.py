@@ -11,6 +11,7 @@ from typing import Any
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.live.clearing import Clearing
 from hybrid_scheduler.live.errors import EngineError
+from hybrid_scheduler.live.lessons import Lessons
 from hybrid_scheduler.live.models import note_saved, save_model
 from hybrid_scheduler.live.notifier import Notifier
 from hybrid_scheduler.live.plan import Plan
@@ -60,6 +61,8 @@ class Runner:
         self.message = ""
         self._submissions = Submissions(writer, wake)
         self.clearing: Clearing | None = None
+        self._lessons = Lessons(writer, notifier)
+        self._learn_at_start = settings.learn_from_store
         self.session: Session | None = None
         self.totals = Totals()
         self.wanted = "running"
@@ -165,6 +168,9 @@ class Runner:
         self.writer.stored = 0
         self._saved = time.monotonic()
         self._refits = {}
+        if self._learn_at_start:
+            self._learn_at_start = False
+            self._lessons.begin_all(self.session)
         self._notifier.log("info", f"run {run.id} begins: {', '.join(plan.schedulers)}")
 
     def _end_unraced(self, begun: Future[Begun]) -> None:
@@ -323,6 +329,22 @@ class Runner:
         if self.session is None:
             return []
         return [(self._submissions.add(stored), answer) for stored, answer in self.session.submit(tasks)]
+
+    def learn(self, name: str) -> Future[dict[str, Any]]:
+        """Train a learner on the labels in the store while the race goes on; the future gets the answer.
+
+        Raises:
+            EngineError: There is no run, the store does not answer, or the scheduler does not learn from labels.
+        """
+        self._need_store("its labels cannot be read")
+        if self.session is None:
+            why = "is just beginning; try again in a moment" if self.is_beginning else "is stopped; start it first"
+            raise EngineError(f"the race {why}", code="not_running", status=409)
+        return self._lessons.begin(name, self.session)
+
+    def watch_lessons(self) -> None:
+        """Let learners go on with what they have learned from the store."""
+        self._lessons.watch(self.session)
 
     def clear(self) -> Clearing:
         """Forget the history up to this moment; one that is under way goes on.

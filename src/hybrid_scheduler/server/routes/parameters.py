@@ -32,6 +32,9 @@ RunFilter = Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="Only t
 RunKind = Annotated[Literal["live", "compare", "experiment"] | None, Query(description="Only runs of this kind.")]
 TaskNumber = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The task's id.", examples=[123])]
 RunNumber = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The run's id.", examples=[1])]
+SchedulerPath = Annotated[
+    str, Path(min_length=1, max_length=100, description="The scheduler's name.", examples=["hybrid_ml"])
+]
 JobId = Annotated[
     str,
     Path(min_length=1, max_length=32, pattern="^[0-9a-f]+$", description="The job's id.", examples=["3f2a9c0d1e4b"]),

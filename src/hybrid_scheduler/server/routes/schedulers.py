@@ -10,11 +10,12 @@ from typing import Any
 from fastapi import APIRouter
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.schedulers.base import Learner
+from hybrid_scheduler.schedulers.base import LabelLearner, Learner
 from hybrid_scheduler.schedulers.colours import colour_of
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class, scheduler_names
 from hybrid_scheduler.server.errors import declared
-from hybrid_scheduler.server.schemas import MetricDescription, SchedulerInfo
+from hybrid_scheduler.server.routes.parameters import SchedulerPath
+from hybrid_scheduler.server.schemas import LearnAnswer, MetricDescription, SchedulerInfo
 from hybrid_scheduler.server.services import ServicesOf
 
 router = APIRouter(prefix="/api", tags=["schedulers"])
@@ -26,6 +27,20 @@ def schedulers(services: ServicesOf) -> Any:
     """Every registered scheduler with its parameters and colour, whether it races, and whether it could here."""
     racing = {racer["name"] for racer in services.status()["schedulers"]}
     return [{**_facts(name), "in_race": name in racing} for name in scheduler_names()]
+
+
+@router.post(
+    "/schedulers/{name}/learn",
+    response_model=LearnAnswer,
+    responses=declared(401, 403, 404, 409, 413, 422, 429, 503),
+    summary="Train a live learner on the labels in the store",
+)
+async def learn(name: SchedulerPath, services: ServicesOf) -> Any:
+    """Train a learner in the race from scratch on the latest 20 000 labels in the store that are of this node.
+
+    The race goes on meanwhile, and the learner with it. What takes longer than 20 s is answered without a result.
+    """
+    return await services.leader.command("learn", scheduler=name)
 
 
 # Not a coroutine either: other people's metrics are loaded.
@@ -55,7 +70,8 @@ def _facts(name: str) -> dict[str, Any]:
     try:
         scheduler = scheduler_class(name)
     except InvalidInputError as error:
-        unknown = {"summary": "", "parameters": {}, "is_learner": False, "knows_truth": False}
+        traits = dict.fromkeys(("is_learner", "learns_from_labels", "knows_truth"), False)
+        unknown = {"summary": "", "parameters": {}, **traits}
         return facts | unknown | {"available": False, "reason": str(error)}
     try:
         create_scheduler(name)
@@ -66,5 +82,6 @@ def _facts(name: str) -> dict[str, Any]:
         "summary": scheduler.summary(),
         "parameters": {key: None if p.default is inspect.Parameter.empty else p.default for key, p in parameters},
         "is_learner": issubclass(scheduler, Learner),
+        "learns_from_labels": issubclass(scheduler, LabelLearner),
         "knows_truth": scheduler.knows_truth,
     }

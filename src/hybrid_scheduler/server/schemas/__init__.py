@@ -47,6 +47,7 @@ from hybrid_scheduler.server.schemas.runs import (
 from hybrid_scheduler.server.schemas.service import (
     Dependency,
     Health,
+    LearnAnswer,
     MetricDescription,
     ModelVersion,
     ModelVersionPage,
@@ -89,6 +90,7 @@ __all__ = [
     "FeedInfo",
     "Health",
     "LatestResult",
+    "LearnAnswer",
     "LiveSettings",
     "LogLine",
     "MetricDescription",

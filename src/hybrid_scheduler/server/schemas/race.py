@@ -162,7 +162,9 @@ class ModelInfo(Answer):
     """What a learner in the race goes by."""
 
     scheduler_name: str
-    origin: Literal["saved", "packaged", "cold"] = Field(description="Where it started from.")
+    origin: Literal["saved", "packaged", "store", "cold"] = Field(
+        description="Where it started from; `store`: it was trained on the labels in the store."
+    )
     version: int | None = Field(description="Number of the last saved version, null before the first save.")
     updates: int = Field(description="Gradient steps.")
     drifts: int = Field(description="Drift alarms.")

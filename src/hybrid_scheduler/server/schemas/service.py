@@ -18,6 +18,7 @@ class SchedulerInfo(Answer):
     colour: Annotated[str, Field(pattern="^#[0-9a-f]{6}$", examples=["#a855f7"])]
     parameters: dict[str, Any] = Field(description="Constructor arguments with their defaults.")
     is_learner: bool
+    learns_from_labels: bool = Field(description="It can be trained on the labels in the store.")
     knows_truth: bool = Field(description="A reference, not a contestant.")
     in_race: bool
     available: bool
@@ -41,6 +42,14 @@ class PresetInfo(Answer):
 
     name: Annotated[str, Field(examples=["mixed"])]
     summary: str
+
+
+class LearnAnswer(Answer):
+    """What came of training a learner on the labels in the store."""
+
+    scheduler_name: str
+    labels: int | None = Field(description="Labels it was trained on; 0: none are for it, null: it still goes on.")
+    message: Annotated[str, Field(examples=["hybrid_ml was trained on the latest 20000 labels in the store"])]
 
 
 class ModelVersion(Answer):
