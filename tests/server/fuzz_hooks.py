@@ -48,6 +48,8 @@ def _find(path: str) -> list[dict[str, Any]]:
         return [{"task_id": each["task_id"]} for each in _get("/api/history/comparative?limit=5").get("items", [])]
     if "{job_id}" in path:
         return [{"job_id": job["id"]} for job in _get("/api/experiments").get("jobs", [])]
+    if path.startswith("/api/schedulers/"):
+        return [{"name": racer["name"]} for racer in _get("/api/status").get("schedulers", [])]
     runs = [run["id"] for run in _get("/api/runs?kind=experiment&limit=5").get("items", [])]
     runs = runs or [run["id"] for run in _get("/api/runs?limit=5").get("items", [])]
     if "{name}" not in path:
