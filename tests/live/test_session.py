@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hybrid_scheduler.config import Config
+from hybrid_scheduler.engine.live import Advance
 from hybrid_scheduler.live.backlogs import Backlogs
 from hybrid_scheduler.live.clock import Clock
 from hybrid_scheduler.live.plan import Plan
@@ -234,3 +235,33 @@ def test_a_submitted_task_that_waits_is_said_to() -> None:
     assert "waiting tasks" in decisions["sjf"]["reason"]
     assert {entry["name"]: entry["waiting"] > 0 for entry in session.comparison()} == {"sjf": True, "greedy": False}
     assert len(drained(session)[-1].tasks) >= 1
+
+
+def test_the_gap_is_over_the_bound_of_the_same_tasks() -> None:
+    """Of each scheduler over what it has finished: the slow lag behind, and are not held to the tasks of others."""
+    session = begun(replace(planned(load=0.5), flat_out=True))
+    steps: list[Advance] = []
+    advance = session.race.advance
+
+    def noted(until: float) -> Advance:
+        steps.append(advance(until))
+        return steps[-1]
+
+    session.race.advance = noted  # type: ignore[method-assign]
+    for _ in range(20):
+        session.turn()
+    raced, told = len(steps), {entry["name"]: entry for entry in session.comparison()}
+    drained(session)
+    bounds = {
+        task.task_id: bound
+        for step in steps
+        for task, bound in zip(step.finished.tasks, step.finished.least_seconds.tolist(), strict=True)
+    }
+    for name in NAMES:
+        own = [step.by_scheduler[name] for step in steps[:raced]]
+        response = sum(float(outcomes.response_time.sum()) for outcomes in own)
+        least = sum(bounds[number] for outcomes in own for number in outcomes.task_id.tolist())
+        assert told[name]["gap"] == pytest.approx(response / least - 1.0)
+        assert told[name]["gap"] >= 0.0
+    assert told["round_robin"]["tasks"] < told["oracle"]["tasks"]
+    assert told["round_robin"]["gap"] > told["oracle"]["gap"]

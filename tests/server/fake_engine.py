@@ -104,6 +104,7 @@ class FakeEngine:
                     "version": None,
                     "updates": 3,
                     "refits": 0,
+                    "refit_checks": 2,
                     "drifts": 0,
                     "refit_checks": 2,
                     "figures": {"loss": 0.5, "r2": None},

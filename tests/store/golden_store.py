@@ -10,13 +10,16 @@ import asyncio
 import sys
 from datetime import UTC, datetime
 
-from hybrid_scheduler.store import Batch, RunRow, SubmittedTask, open_store
+from hybrid_scheduler.store import Batch, LearningRow, RetrainingRow, RunRow, SubmittedTask, open_store
 from hybrid_scheduler.testing.store.samples import SCHEDULERS, sample
 
 MOMENT = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 CONFIGURATION = {"workload": {"preset": "mixed", "load": 0.6}}
 SUMMARY = {"greedy": {"avg_response": 0.125, "p99_response": None}}
 TASKS = 12
+RETRAINING = RetrainingRow(1, 2, "hybrid_ml", MOMENT, 50, "drift", 812, 8, 5, 0.121, 0.097, 1)
+LEARNING = LearningRow(1, 2, "hybrid_ml", MOMENT, 50, {"r2": 0.75, "mae": None})
+"""Since schema 4."""
 
 
 def batch_of(run: RunRow) -> Batch:
@@ -45,6 +48,7 @@ async def write_golden(file: str) -> None:
         )
         await store.submit([submitted_to(live)])
         await store.add_model_version("hybrid_ml", rows=50, r2=0.75, path="models/hybrid_ml.npz", created=MOMENT)
+        await store.note_learning([RETRAINING], [LEARNING])
         await store.acquire_lease("somebody", 1)
 
 

@@ -29,8 +29,8 @@ SECOND = '''
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 
 def upgrade():
@@ -74,6 +74,9 @@ def test_migrations_make_the_tables(database_url: str) -> None:
         (tables.model_versions, rows.ModelVersionRow),
         (tables.submitted_tasks, rows.SubmittedTask),
         (tables.hourly_means, rows.HourRow),
+        (tables.run_means, rows.RunMeansRow),
+        (tables.retrainings, rows.RetrainingRow),
+        (tables.learning_figures, rows.LearningRow),
     ],
 )
 def test_rows_are_the_columns(table: sa.Table, row: type[rows.TaskRow]) -> None:
@@ -124,6 +127,9 @@ def test_golden_databases_open(golden: Path, tmp_path: Path) -> None:
             assert [(each.scheduler_name, each.r2, each.mae) for each in await store.model_versions()] == [
                 ("hybrid_ml", 0.75, None)
             ]
+            noted = golden.name not in ("store_v1.db", "store_v2.db", "store_v3.db")
+            assert await store.analysis.retrainings() == ([golden_store.RETRAINING] if noted else [])
+            assert await store.analysis.learning() == ([golden_store.LEARNING] if noted else [])
             assert await store.interrupt_live_runs() == [live.id]
             assert [task.crashes for task in await store.submitted()] == [1]
             run = await begin(store)
@@ -148,7 +154,7 @@ def test_an_old_file_can_shrink_once_it_is_upgraded(tmp_path: Path) -> None:
     async def use() -> int:
         with pytest.raises(StoreError, match="run 'hms db upgrade'"):
             await open_store(url)
-        assert await upgrade_store(url) == ("0001", "0003")
+        assert await upgrade_store(url) == ("0001", "0004")
         async with await open_store(url) as store:
             run = await begin(store, 10_000)
             await store.write(sample(run, range(2000)))
@@ -188,16 +194,16 @@ def test_an_older_schema_names_the_command(database_url: str, next_schema: Path)
     assert asyncio.run(create_store(database_url))
     schema.MIGRATIONS = later
     for create in (True, False):
-        with pytest.raises(StoreError, match=r"has schema 0003, but this version needs 0004; run 'hms db upgrade'"):
+        with pytest.raises(StoreError, match=r"has schema 0004, but this version needs 0005; run 'hms db upgrade'"):
             asyncio.run(open_store(database_url, create=create))
-    assert asyncio.run(upgrade_store(database_url)) == ("0003", "0004")
-    assert asyncio.run(upgrade_store(database_url)) == ("0004", "0004")
+    assert asyncio.run(upgrade_store(database_url)) == ("0004", "0005")
+    assert asyncio.run(upgrade_store(database_url)) == ("0005", "0005")
 
 
 def test_a_newer_schema_is_refused(database_url: str, next_schema: Path) -> None:
     asyncio.run(create_store(database_url))
     schema.MIGRATIONS = Path(schema.__file__).parent / "migrations"
-    with pytest.raises(StoreError, match=r"has schema 0004, which this version does not know \(it needs 0003\)"):
+    with pytest.raises(StoreError, match=r"has schema 0005, which this version does not know \(it needs 0004\)"):
         asyncio.run(open_store(database_url))
     with pytest.raises(StoreError, match="a newer version wrote it"):
         asyncio.run(upgrade_store(database_url))

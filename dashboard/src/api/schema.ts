@@ -142,6 +142,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/history/collected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The data collected over all runs
+         * @description How much there is of what, and since when; at most some seconds old.
+         */
+        get: operations["collected_api_history_collected_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/history/comparative": {
         parameters: {
             query?: never;
@@ -154,6 +174,88 @@ export interface paths {
          * @description Finished tasks with the result of every scheduler in their race, newest first, in pages.
          */
         get: operations["comparative_api_history_comparative_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/history/learning": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Learning curves
+         * @description The learners' own figures over time, of one run or across all, oldest first, thinned evenly.
+         */
+        get: operations["learning_api_history_learning_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/history/means": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Means per scheduler over time
+         * @description Mean response, energy and cost, and the share of wins, over all live runs, also of tasks that were pruned since.
+         *
+         *     The stretch of time of one point follows from the range. Marks say where learners were retrained and saved.
+         */
+        get: operations["means_api_history_means_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/history/means.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The same as a table
+         * @description The points of `/api/history/means` as CSV.
+         */
+        get: operations["means_table_api_history_means_csv_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/history/retrainings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Refreshes that changed a model
+         * @description What each replaced and what that did to the error, newest first, in pages. Saved models are in `/api/models`.
+         */
+        get: operations["retrainings_api_history_retrainings_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -314,6 +416,28 @@ export interface paths {
          * @description One stored run with its configuration, and its figures once they are known.
          */
         get: operations["run_api_runs__run_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the tasks of one run came to
+         * @description Means per scheduler over the stored tasks of a run, pruned ones included; two runs are compared by asking twice.
+         *
+         *     A run that was stored before such means were kept gives those of its summary.
+         */
+        get: operations["figures_of_run_api_runs__run_id__figures_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -664,6 +788,42 @@ export interface components {
             total: number;
         };
         /**
+         * CollectedData
+         * @description What all runs together have brought.
+         */
+        CollectedData: {
+            /**
+             * First
+             * @description When the first of it began.
+             */
+            first: string | null;
+            /** Labels */
+            labels: number;
+            /**
+             * Last
+             * @description The hour of the newest task, or the begin of a later run.
+             */
+            last: string | null;
+            /** Model Versions */
+            model_versions: number;
+            /** Results */
+            results: number;
+            /** Retrainings */
+            retrainings: number;
+            /** Runs */
+            runs: number;
+            /**
+             * Tasks
+             * @description Tasks in the store.
+             */
+            tasks: number;
+            /**
+             * Tasks Ever
+             * @description Tasks these runs stored, also those that were pruned since.
+             */
+            tasks_ever: number;
+        };
+        /**
          * ComparativeItem
          * @description A task with the result of every scheduler in its race.
          */
@@ -730,6 +890,11 @@ export interface components {
             avg_wait: number | null;
             /** Failed */
             failed: number;
+            /**
+             * Gap
+             * @description How far its mean response is above the lower bound of the same tasks: their quotient less 1.
+             */
+            gap: number | null;
             /**
              * Given Up
              * @description Tasks it gave up because it was hopelessly behind.
@@ -1035,6 +1200,34 @@ export interface components {
             status: "ok" | "degraded" | "down";
         };
         /**
+         * HistoryMark
+         * @description What happened to one learner in one stretch of time.
+         */
+        HistoryMark: {
+            /**
+             * Retrainings
+             * @description Refreshes that changed its model.
+             */
+            retrainings: number;
+            /** Scheduler Name */
+            scheduler_name: string;
+            /**
+             * Start
+             * Format: date-time
+             */
+            start: string;
+            /**
+             * Version
+             * @description The last version saved then.
+             */
+            version: number | null;
+            /**
+             * Versions
+             * @description Times it was saved.
+             */
+            versions: number;
+        };
+        /**
          * LatestResult
          * @description What became of it under one scheduler.
          */
@@ -1097,6 +1290,41 @@ export interface components {
              * @description Gradient steps.
              */
             updates: number;
+        };
+        /**
+         * LearningCurve
+         * @description One learner over time, oldest first, thinned evenly.
+         */
+        LearningCurve: {
+            /** Points */
+            points: components["schemas"]["LearningPoint"][];
+            /** Scheduler Name */
+            scheduler_name: string;
+        };
+        /**
+         * LearningPoint
+         * @description A learner's own figures at a moment.
+         */
+        LearningPoint: {
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /**
+             * Figures
+             * @description E.g. loss, epsilon, reward, r2, mae.
+             */
+            figures: {
+                [key: string]: number | null;
+            };
+            /** Run Id */
+            run_id: number;
+            /**
+             * Tasks
+             * @description Tasks the run had finished.
+             */
+            tasks: number;
         };
         /**
          * LiveSettings
@@ -1189,6 +1417,70 @@ export interface components {
              * @constant
              */
             type: "log";
+        };
+        /**
+         * MeansOverTime
+         * @description Live tasks by the time they were stored, over all runs.
+         */
+        MeansOverTime: {
+            /**
+             * Items
+             * @description In order of time; stretches without a task are left out.
+             */
+            items: components["schemas"]["MeansPoint"][];
+            /** Marks */
+            marks: components["schemas"]["HistoryMark"][];
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Stretch Seconds
+             * @description Length of a stretch; follows from the range.
+             * @example 3600
+             */
+            stretch_seconds: number;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+        };
+        /**
+         * MeansPoint
+         * @description One scheduler in one stretch of time.
+         */
+        MeansPoint: {
+            /** Avg Cost */
+            avg_cost: number | null;
+            /** Avg Energy */
+            avg_energy: number | null;
+            /** Avg Response */
+            avg_response: number | null;
+            /** Avg Time */
+            avg_time: number | null;
+            /** Avg Wait */
+            avg_wait: number | null;
+            /** Failed */
+            failed: number | null;
+            /** Scheduler Name */
+            scheduler_name: string;
+            /**
+             * Start
+             * Format: date-time
+             */
+            start: string;
+            /**
+             * Tasks
+             * @description Tasks, also those that failed; null when not known.
+             */
+            tasks: number | null;
+            /**
+             * Win Share
+             * @description Share of the tasks it finished at least as soon as everybody else.
+             */
+            win_share: number | null;
         };
         /**
          * MetricDescription
@@ -1430,7 +1722,7 @@ export interface components {
             decisions?: number | null;
             /**
              * Gap
-             * @description How far its mean response is above the bound, as a share of the bound.
+             * @description Mean response over the lower bound of the same tasks, less 1.
              */
             gap?: number | null;
             /**
@@ -1559,6 +1851,71 @@ export interface components {
             wait_time: number;
         };
         /**
+         * Retraining
+         * @description One refresh that changed a learner's model.
+         */
+        Retraining: {
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Error After */
+            error_after: number | null;
+            /**
+             * Error Before
+             * @description Mean absolute error on rows outside the new parts' samples.
+             */
+            error_before: number | null;
+            /** Id */
+            id: number;
+            /**
+             * Reason
+             * @description Why it was due.
+             * @example drift
+             */
+            reason: string;
+            /**
+             * Replaced
+             * @description How many of those are in use now.
+             */
+            replaced: number;
+            /**
+             * Rows
+             * @description Rows it looked at.
+             */
+            rows: number;
+            /** Run Id */
+            run_id: number;
+            /** Scheduler Name */
+            scheduler_name: string;
+            /**
+             * Tasks
+             * @description Tasks the run had finished.
+             */
+            tasks: number;
+            /**
+             * Trees
+             * @description Parts of the model that were made anew.
+             */
+            trees: number;
+            /**
+             * Version
+             * @description The last saved version at that moment.
+             */
+            version: number | null;
+        };
+        /**
+         * RetrainingPage
+         * @description Newest first.
+         */
+        RetrainingPage: {
+            /** Items */
+            items: components["schemas"]["Retraining"][];
+            /** Next Cursor */
+            next_cursor: number | null;
+        };
+        /**
          * RunFile
          * @description A file that a run wrote.
          */
@@ -1587,6 +1944,41 @@ export interface components {
              * Format: date-time
              */
             started: string;
+        };
+        /**
+         * RunMeans
+         * @description One scheduler in one run.
+         */
+        RunMeans: {
+            /** Avg Cost */
+            avg_cost: number | null;
+            /** Avg Energy */
+            avg_energy: number | null;
+            /** Avg Response */
+            avg_response: number | null;
+            /** Avg Time */
+            avg_time: number | null;
+            /** Avg Wait */
+            avg_wait: number | null;
+            /** Failed */
+            failed: number | null;
+            /**
+             * Gap
+             * @description Mean response over the lower bound of the same tasks, less 1.
+             */
+            gap: number | null;
+            /** Scheduler Name */
+            scheduler_name: string;
+            /**
+             * Tasks
+             * @description Tasks, also those that failed; null when not known.
+             */
+            tasks: number | null;
+            /**
+             * Win Share
+             * @description Share of the tasks it finished at least as soon as everybody else.
+             */
+            win_share: number | null;
         };
         /**
          * RunPage
@@ -2588,6 +2980,53 @@ export interface operations {
             };
         };
     };
+    collected_api_history_collected_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectedData"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     comparative_api_history_comparative_get: {
         parameters: {
             query?: {
@@ -2622,6 +3061,264 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    learning_api_history_learning_get: {
+        parameters: {
+            query?: {
+                /** @description Only tasks of this run. */
+                run_id?: number | null;
+                /** @description Only what this scheduler did. */
+                scheduler?: string | null;
+                /** @description Seconds since 1970; without it, from the beginning. */
+                since?: number | null;
+                /** @description Seconds since 1970; without it, up to now. */
+                until?: number | null;
+                /** @description About so many points per learner. */
+                points?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LearningCurve"][];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    means_api_history_means_get: {
+        parameters: {
+            query?: {
+                /** @description Seconds since 1970; without it, from the beginning. */
+                since?: number | null;
+                /** @description Seconds since 1970; without it, up to now. */
+                until?: number | null;
+                /** @description Only what this scheduler did. */
+                scheduler?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeansOverTime"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    means_table_api_history_means_csv_get: {
+        parameters: {
+            query?: {
+                /** @description Seconds since 1970; without it, from the beginning. */
+                since?: number | null;
+                /** @description Seconds since 1970; without it, up to now. */
+                until?: number | null;
+                /** @description Only what this scheduler did. */
+                scheduler?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A table with a head. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    retrainings_api_history_retrainings_get: {
+        parameters: {
+            query?: {
+                /** @description Most items to send. */
+                limit?: number;
+                /** @description `next_cursor` of the page before; without it the newest come first. */
+                before?: number | null;
+                /** @description Only what this scheduler did. */
+                scheduler?: string | null;
+                /** @description Only tasks of this run. */
+                run_id?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetrainingPage"];
                 };
             };
             /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
@@ -3087,6 +3784,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StoredRun"];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    figures_of_run_api_runs__run_id__figures_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunMeans"][];
                 };
             };
             /** @description There is no such thing. */

@@ -73,11 +73,13 @@ class Advance:
 
     Attributes:
         by_scheduler: What each scheduler has finished.
+        least_seconds: By scheduler, below which no execution of each of these tasks can be.
         finished: The tasks that are now over for everybody.
         efforts: What it took of each scheduler that still races.
     """
 
     by_scheduler: Mapping[str, OutcomeBatch]
+    least_seconds: Mapping[str, FloatArray]
     finished: Finished
     efforts: Mapping[str, Effort]
 
@@ -209,12 +211,13 @@ class LiveRace:
             seconds = time.perf_counter() - began - learning
             efforts[name] = Effort(contestant.node.decisions - decided, seconds, learning)
         self.now = until
-        over, by_scheduler = np.ones(len(self._tasks), dtype=bool), {}
+        over, by_scheduler, least = np.ones(len(self._tasks), dtype=bool), {}, {}
         for name, contestant in self.contestants.items():
             done = contestant.node.finished(until)
-            by_scheduler[name] = contestant.node.outcomes(np.flatnonzero(done & ~self._seen[name]))
+            new = np.flatnonzero(done & ~self._seen[name])
+            by_scheduler[name], least[name] = contestant.node.outcomes(new), self._least[new]
             self._seen[name], over = done, over & done
-        return Advance(by_scheduler, self._hand_out(np.flatnonzero(over & ~self._handed_out)), efforts)
+        return Advance(by_scheduler, least, self._hand_out(np.flatnonzero(over & ~self._handed_out)), efforts)
 
     def drain(self) -> Advance:
         """Let everything that has arrived finish."""

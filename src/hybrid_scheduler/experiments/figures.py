@@ -21,6 +21,14 @@ DERIVED = {
         ),
         MetricInfo("times_oracle", "mean response over the oracle's", "× oracle", "1", False),
         MetricInfo("times_optimal", "total time over the optimum", "× optimal", "1", False),
+        MetricInfo(
+            "gap",
+            "mean response above the lower bound",
+            "gap",
+            "share",
+            False,
+            "Mean response over the lower bound of the same tasks, less 1.",
+        ),
         MetricInfo("gpu_share", "share of the work on GPUs", "on GPUs", "share", None),
     )
 }

@@ -10,6 +10,7 @@ import numpy as np
 from hybrid_scheduler.engine.live import Advance, Finished
 from hybrid_scheduler.metrics.overloaded import OverloadWatch
 from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.physics.energy import busy_energy
 from hybrid_scheduler.physics.world import World
 
@@ -20,10 +21,15 @@ class Means:
     def __init__(self) -> None:
         self.tasks = self.failed = 0
         self.time = self.wait = self.response = self.energy = self.cost = 0.0
-        self.gpu_seconds = self.busy_seconds = 0.0
+        self.gpu_seconds = self.busy_seconds = self.least = 0.0
 
-    def add(self, outcomes: OutcomeBatch) -> None:
-        """Take in finished tasks; those that failed are counted apart."""
+    def add(self, outcomes: OutcomeBatch, least_seconds: FloatArray) -> None:
+        """Take in finished tasks; those that failed are counted apart.
+
+        Args:
+            outcomes: What became of them.
+            least_seconds: Below this no response to each of them can be.
+        """
         if len(outcomes) == 0:
             return
         good = ~outcomes.failed
@@ -31,6 +37,7 @@ class Means:
         self.failed += int((~good).sum())
         self.time += float(outcomes.actual_time[good].sum())
         self.response += float(outcomes.response_time[good].sum())
+        self.least += float(least_seconds[good].sum())
         self.wait += float((outcomes.response_time - outcomes.actual_time)[good].sum())
         self.energy += float(outcomes.energy[good].sum())
         self.cost += float(outcomes.cost[good].sum())
@@ -46,7 +53,14 @@ class Means:
             f"avg_{name}": total / count if count else None for name, total in (*sums.items(), ("cost", self.cost))
         }
         share = self.gpu_seconds / self.busy_seconds if self.busy_seconds else None
-        return {"tasks": self.tasks, "failed": self.failed, **means, "gpu_share": share}
+        return {"tasks": self.tasks, "failed": self.failed, **means, "gpu_share": share, "gap": self.gap()}
+
+    def gap(self) -> float | None:
+        """Mean response over the least that was possible for the same tasks, less 1; None before the first.
+
+        The bound of a task is its optimum on an idle node, so waiting that nobody could avoid counts as gap too.
+        """
+        return self.response / self.least - 1.0 if self.least > 0.0 else None
 
 
 class Bounds:
@@ -93,7 +107,7 @@ class RunFigures:
         self.finished += len(advance.finished)
         self.bounds.add(advance.finished)
         for name, outcomes in advance.by_scheduler.items():
-            self.means[name].add(outcomes)
+            self.means[name].add(outcomes, advance.least_seconds[name])
 
     def mean_service(self, name: str) -> float:
         """Mean execution time of one scheduler's tasks; 0 before the first."""

@@ -134,7 +134,7 @@ def _racers(session: Session) -> list[dict[str, Any]]:
             "colour": colour_of(entry["name"]),
             "tasks": entry["tasks"],
             "decisions": session.race.contestants[entry["name"]].node.decisions,
-            "gap": entry.get("gap"),
+            "gap": entry["gap"],
             "utilization": {
                 device: found["utilization"]
                 for device, found in utilization.get(entry["name"], {}).items()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.live.clearing import Clearing
 from hybrid_scheduler.live.errors import EngineError
+from hybrid_scheduler.live.learning_watch import LearningWatch
 from hybrid_scheduler.live.lessons import Lessons
 from hybrid_scheduler.live.models import note_saved, save_model
 from hybrid_scheduler.live.notifier import Notifier
@@ -21,7 +23,7 @@ from hybrid_scheduler.live.submissions import Submissions
 from hybrid_scheduler.live.totals import Totals
 from hybrid_scheduler.live.writer import Writer
 from hybrid_scheduler.model.errors import SchedulerError
-from hybrid_scheduler.store import ModelVersionRow, RunRow, Store, SubmittedTask
+from hybrid_scheduler.store import LearningRow, ModelVersionRow, RetrainingRow, RunRow, Store, SubmittedTask
 
 RESERVE = 10**9
 """Task ids a live run reserves; what it does not use is given back when it ends."""
@@ -34,8 +36,6 @@ MOST_WAITING = 15_000
 """While every scheduler has more unfinished tasks than this, no user's task is accepted."""
 HURRIED, FEW = 8, 16
 """When more than `HURRIED` commands came together, the next turn races only `FEW` tasks, so that answers come soon."""
-NOTICE_SECONDS = 5.0
-"""Between two notifications that a learner was retrained."""
 
 Begun = tuple[RunRow, dict[str, list[ModelVersionRow]], list[SubmittedTask]]
 
@@ -68,8 +68,7 @@ class Runner:
         self.wanted = "running"
         self._beginning: tuple[Plan, Future[Begun]] | None = None
         self._saved = 0.0
-        self._refits: dict[str, int] = {}
-        self._noticed: dict[str, float] = {}
+        self._learning: LearningWatch | None = None
 
     @property
     def state(self) -> str:
@@ -167,10 +166,10 @@ class Runner:
         self.session.change(self.plan)
         self.writer.stored = 0
         self._saved = time.monotonic()
-        self._refits = {}
         if self._learn_at_start:
             self._learn_at_start = False
             self._lessons.begin_all(self.session)
+        self._learning = LearningWatch(self.session, partial(self._notifier.notify, "info"), self._keep_learning)
         self._notifier.log("info", f"run {run.id} begins: {', '.join(plan.schedulers)}")
 
     def _end_unraced(self, begun: Future[Begun]) -> None:
@@ -189,6 +188,7 @@ class Runner:
         for turn in session.drain(DRAIN_SECONDS):
             if turn.finished:
                 self.writer.put(turn.rows)
+        self._end_watch()
         self._save(session)
         summary = {"schedulers": {entry["name"]: entry for entry in session.comparison()}}
         return self.writer.in_turn(lambda store: store.end_run(session.run.id, status, summary))
@@ -197,6 +197,7 @@ class Runner:
         """End a run that cannot go on as it is."""
         session, self.session = self.session, None
         if session is not None:
+            self._end_watch()
             self.writer.in_turn(lambda store: store.end_run(session.run.id, "failed"))
 
     def close(self) -> None:
@@ -212,25 +213,19 @@ class Runner:
     # --- learners -----------------------------------------------------------------------------------------------------
 
     def _watch_learners(self, session: Session) -> None:
-        now = time.monotonic()
-        for name, model in session.models.items():
-            refits = model.learner.refits - self._refits.setdefault(name, model.learner.refits)
-            if refits > 0 and now - self._noticed.get(name, 0.0) >= NOTICE_SECONDS:
-                rows = self._rows_learned(session, name)
-                samples = "" if rows is None else f" on {rows:.0f} samples"
-                times = "" if refits == 1 else f" {refits} times, lately"
-                self._notifier.notify("info", f"{name} was retrained{times}{samples}")
-                self._noticed[name], self._refits[name] = now, model.learner.refits
-        if now - self._saved >= self._settings.save_interval:
+        if self._learning is not None:
+            self._learning.look()
+        if time.monotonic() - self._saved >= self._settings.save_interval:
             self._save(session)
 
-    def _rows_learned(self, session: Session, name: str) -> float | None:
-        """How many rows a learner was trained on, as far as it says."""
-        for document in session.learning():
-            if document["scheduler_name"] == name:
-                figures: dict[str, float | None] = document["figures"]
-                return figures.get("rows")
-        return None
+    def _end_watch(self) -> None:
+        """Nothing the learners of a run did is left unsaid or unstored."""
+        if self._learning is not None:
+            self._learning.finish()
+            self._learning = None
+
+    def _keep_learning(self, retrainings: Sequence[RetrainingRow], figures: Sequence[LearningRow]) -> None:
+        self.writer.in_turn(lambda store: store.note_learning(retrainings, figures))
 
     def _save(self, session: Session) -> None:
         self._saved = time.monotonic()

@@ -9,6 +9,7 @@ import numpy as np
 from hybrid_scheduler.engine.live import Advance, Effort
 from hybrid_scheduler.live.figures import Means
 from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.schedulers.base import Learner
 
 RESPONSE_BOUNDS = tuple(float(f"{digit}e{power}") for power in range(-2, 4) for digit in (1, 2.5, 5))
@@ -28,9 +29,9 @@ class SchedulerTotals(Means):
         self._learner: Learner | None = None
         self._before: dict[str, int] = {}
 
-    def add(self, outcomes: OutcomeBatch) -> None:
+    def add(self, outcomes: OutcomeBatch, least_seconds: FloatArray) -> None:
         """Take in finished tasks; those that failed are counted apart."""
-        super().add(outcomes)
+        super().add(outcomes, least_seconds)
         responses = outcomes.response_time[~outcomes.failed]
         classes = np.searchsorted(RESPONSE_BOUNDS, responses)  # a bound belongs to the class it ends
         self.responses += np.bincount(classes, minlength=len(self.responses))
@@ -86,7 +87,7 @@ class Totals:
     def add(self, advance: Advance) -> None:
         """Take in what a step of time brought."""
         for name, outcomes in advance.by_scheduler.items():
-            self.of(name).add(outcomes)
+            self.of(name).add(outcomes, advance.least_seconds[name])
         for name, effort in advance.efforts.items():
             self.of(name).add_effort(effort)
 

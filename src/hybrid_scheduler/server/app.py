@@ -26,6 +26,7 @@ from hybrid_scheduler.server.openapi import DESCRIPTION, describe
 from hybrid_scheduler.server.redis_link import RedisLink
 from hybrid_scheduler.server.request_log import HEADER, RequestLog
 from hybrid_scheduler.server.routes import (
+    analysis,
     experiments,
     health,
     history,
@@ -42,7 +43,8 @@ from hybrid_scheduler.server.store_access import StoreAccess
 from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS, Timeouts
 
 ROUTERS = tuple(
-    module.router for module in (simulation, tasks, history, runs, experiments, schedulers, health, pages, live)
+    module.router
+    for module in (simulation, tasks, history, analysis, runs, experiments, schedulers, health, pages, live)
 )
 
 

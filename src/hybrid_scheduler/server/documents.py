@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hybrid_scheduler.live.documents import result_document
-from hybrid_scheduler.store.rows import ComparedTask, ModelVersionRow, RunRow, TrainingRow
+from hybrid_scheduler.store.rows import (
+    ComparedTask,
+    HourRow,
+    MarkRow,
+    ModelVersionRow,
+    RunMeansRow,
+    RunRow,
+    TrainingRow,
+)
+
+AVERAGED = ("response", "wait", "time", "energy", "cost")
 
 
 def comparative_item(compared: ComparedTask) -> dict[str, Any]:
@@ -27,3 +38,42 @@ def stored_run(row: RunRow) -> dict[str, Any]:
 def model_version(row: ModelVersionRow) -> dict[str, Any]:
     """A `ModelVersion`."""
     return row._asdict()
+
+
+def means_point(row: HourRow) -> dict[str, Any]:
+    """A `MeansPoint`."""
+    return {"start": row.hour, **_means(row)}
+
+
+def history_mark(row: MarkRow) -> dict[str, Any]:
+    """A `HistoryMark`."""
+    return row._asdict()
+
+
+def run_means(run: RunRow, rows: Sequence[RunMeansRow]) -> list[dict[str, Any]]:
+    """`RunMeans` of every scheduler: from its sums, or from the summary of a run that is older than these."""
+    told = (run.summary or {}).get("schedulers", run.summary or {})
+    told = {name: figures for name, figures in told.items() if isinstance(figures, dict)}
+    if rows:
+        return [{**_means(row), "gap": _number(told.get(row.scheduler_name, {}), "gap")} for row in rows]
+    names = ("tasks", "failed", *(f"avg_{figure}" for figure in AVERAGED), "win_share", "gap")
+    return [
+        {"scheduler_name": name, **{each: _number(figures, each) for each in names}} for name, figures in told.items()
+    ]
+
+
+def _means(row: HourRow | RunMeansRow) -> dict[str, Any]:
+    good = row.tasks - row.failed
+    return {
+        "scheduler_name": row.scheduler_name,
+        "tasks": row.tasks,
+        "failed": row.failed,
+        **{f"avg_{figure}": getattr(row, f"sum_{figure}") / good if good else None for figure in AVERAGED},
+        "win_share": row.wins / row.tasks if row.tasks else None,
+    }
+
+
+def _number(figures: dict[str, Any], name: str) -> float | None:
+    """A figure of a summary, where it is a plain number; over several seeds it is not."""
+    value = figures.get(name)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

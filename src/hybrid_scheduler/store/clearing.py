@@ -16,7 +16,18 @@ from hybrid_scheduler.store.disk import PAGES_AT_ONCE, checkpoint, give_back, on
 from hybrid_scheduler.store.errors import FULL, StoreUnavailableError
 from hybrid_scheduler.store.removing import Removed, counted_tasks, oldest_tasks, remove_tasks
 from hybrid_scheduler.store.rows import Cleared
-from hybrid_scheduler.store.tables import hourly_means, runs, scheduler_results, submitted_tasks, tasks, training_data
+from hybrid_scheduler.store.tables import (
+    hourly_means,
+    learning_figures,
+    minute_means,
+    retrainings,
+    run_means,
+    runs,
+    scheduler_results,
+    submitted_tasks,
+    tasks,
+    training_data,
+)
 from hybrid_scheduler.store.whole import whole
 
 Progress = Callable[[Cleared, int], None]
@@ -29,6 +40,7 @@ COUNTED = ("tasks", "scheduler_results", "training_data", "runs")
 EVERYTHING = """
     BEGIN IMMEDIATE;
     DELETE FROM scheduler_results; DELETE FROM training_data; DELETE FROM tasks; DELETE FROM hourly_means;
+    DELETE FROM minute_means; DELETE FROM run_means; DELETE FROM retrainings; DELETE FROM learning_figures;
     DELETE FROM submitted_tasks WHERE run_id IN (SELECT id FROM runs WHERE status <> 'running');
     DELETE FROM runs WHERE status <> 'running'; UPDATE runs SET tasks = 0;
     COMMIT;
@@ -124,10 +136,11 @@ async def _forget_runs(database: Database, mark: _Mark) -> int:
 
 
 async def _forget_small(connection: AsyncConnection) -> None:
-    """What was submitted to runs that are over, and the hourly means."""
+    """What was submitted to runs that are over, the sums, and what learners did."""
     over = select(runs.c.id).where(runs.c.status != "running")
     await connection.execute(delete(submitted_tasks).where(submitted_tasks.c.run_id.in_(over)))
-    await connection.execute(delete(hourly_means))
+    for table in (hourly_means, minute_means, run_means, retrainings, learning_figures):
+        await connection.execute(delete(table))
 
 
 async def _forget_ended(connection: AsyncConnection, last_run: int) -> int:

@@ -6,6 +6,7 @@ import math
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from hybrid_scheduler.store import learning
 from hybrid_scheduler.store.connect import Database
 from hybrid_scheduler.store.disk import give_back, on_full_disk, size_in_use
 from hybrid_scheduler.store.removing import counted_tasks, oldest_tasks, remove_tasks, stored_before
@@ -29,19 +30,21 @@ class Retention(NamedTuple):
 
 
 async def prune(database: Database, limits: Retention, most: int, now: datetime) -> int:
-    """Forget at most `most` of the oldest tasks beyond the limits or, where there are none, give some room back.
+    """Forget at most `most` of the oldest tasks beyond the limits and some of what learners did, else give room back.
 
     Returns:
         How much was done; 0: there is nothing to do.
     """
     due = await _due(database, limits, most, now)
+    async with database.reading() as connection:
+        beyond = await learning.beyond(connection, limits.days, limits.megabytes, now)
 
     @whole
     async def remove() -> int:
         async with database.writing(frees=True) as connection:
-            return (await remove_tasks(connection, due)).tasks
+            return (await remove_tasks(connection, due)).tasks + await learning.forget(connection, beyond)
 
-    return await on_full_disk(database, remove if due else lambda: give_back(database))
+    return await on_full_disk(database, remove if due or any(beyond.values()) else lambda: give_back(database))
 
 
 async def _due(database: Database, limits: Retention, most: int, now: datetime) -> list[int]:
@@ -68,4 +71,4 @@ async def _due(database: Database, limits: Retention, most: int, now: datetime) 
 
 def _target(most: float) -> float:
     """Bytes to prune to: the next batches, and what stays free inside the file, must fit below the limit as well."""
-    return most - min(HEADROOM, most / 8)
+    return most - min(HEADROOM, most / 7)

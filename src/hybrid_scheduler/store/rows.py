@@ -164,6 +164,100 @@ class HourRow(NamedTuple):
     sum_cost: float
 
 
+class RunMeansRow(NamedTuple):
+    """One scheduler in one run; the sums are those of `HourRow`."""
+
+    run_id: int
+    scheduler_name: str
+    tasks: int
+    failed: int
+    wins: int
+    sum_response: float
+    sum_wait: float
+    sum_time: float
+    sum_energy: float
+    sum_cost: float
+
+
+class RetrainingRow(NamedTuple):
+    """One refresh that changed a learner's model.
+
+    Attributes:
+        id: Given by the store; anything before that.
+        run_id: The run it happened in.
+        scheduler_name: The learner.
+        created: When.
+        tasks: Tasks the run had finished.
+        reason: Why it was due, e.g. `interval` or `drift`.
+        rows: Rows it looked at.
+        trees: Parts of the model that were made anew.
+        replaced: How many of those are in use now.
+        error_before: Mean absolute error of the model before; None if unknown.
+        error_after: The same of the model after.
+        version: The last saved version at that moment; None before the first.
+    """
+
+    id: int
+    run_id: int
+    scheduler_name: str
+    created: datetime
+    tasks: int
+    reason: str
+    rows: int
+    trees: int
+    replaced: int
+    error_before: float | None
+    error_after: float | None
+    version: int | None
+
+
+class LearningRow(NamedTuple):
+    """A learner's own figures at a moment, e.g. loss and epsilon; the rest as in `RetrainingRow`."""
+
+    id: int
+    run_id: int
+    scheduler_name: str
+    created: datetime
+    tasks: int
+    figures: Mapping[str, float | None]
+
+
+class MarkRow(NamedTuple):
+    """What happened to one learner in one stretch of time: retrainings, and saved versions up to `version`."""
+
+    start: datetime
+    scheduler_name: str
+    retrainings: int
+    versions: int
+    version: int | None
+
+
+class Collected(NamedTuple):
+    """What all runs together have brought.
+
+    Attributes:
+        runs: Runs that are in the store.
+        tasks: Tasks that are in the store.
+        results: Results of these.
+        labels: The oracle's labels.
+        model_versions: Saved models.
+        retrainings: Refreshes that changed a model.
+        tasks_ever: Tasks stored by these runs, also those that were pruned since.
+        first: When the first of it began; None when there is nothing.
+        last: The hour of the newest task, or when the last run began if that was later.
+    """
+
+    runs: int
+    tasks: int
+    results: int
+    labels: int
+    model_versions: int
+    retrainings: int
+    tasks_ever: int
+    first: datetime | None
+    last: datetime | None
+
+
 class Cleared(NamedTuple):
     """How many rows of what were forgotten."""
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.store.checks import LARGEST
 from hybrid_scheduler.store.rows import RunRow
-from hybrid_scheduler.store.tables import id_counter, runs, submitted_tasks, tasks
+from hybrid_scheduler.store.tables import id_counter, run_means, runs, submitted_tasks, tasks
 
 DROPPED_AT_ONCE = 2
 
@@ -50,7 +50,9 @@ async def _drop_oldest(connection: AsyncConnection, most: int) -> None:
     for table in (submitted_tasks, tasks):
         empty &= ~exists().where(table.c.run_id == runs.c.id)
     oldest = select(runs.c.id).where(empty).order_by(runs.c.id).limit(DROPPED_AT_ONCE)
-    await connection.execute(delete(runs).where(runs.c.id.in_(oldest)))
+    ids = list((await connection.execute(oldest)).scalars())
+    for table, key in ((runs, runs.c.id), (run_means, run_means.c.run_id)):
+        await connection.execute(delete(table).where(key.in_(ids)))
 
 
 async def end(connection: AsyncConnection, run_id: int, status: str, summary: Mapping[str, Any] | None) -> None:

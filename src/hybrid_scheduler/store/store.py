@@ -11,7 +11,20 @@ from types import TracebackType
 from typing import Any, Self
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.store import checks, clearing, disk, hourly, lease, reading, retention, runs, schema, writing
+from hybrid_scheduler.store import (
+    checks,
+    clearing,
+    disk,
+    hourly,
+    learning,
+    lease,
+    reading,
+    retention,
+    runs,
+    schema,
+    writing,
+)
+from hybrid_scheduler.store.analysis import Analysis
 from hybrid_scheduler.store.clearing import Progress
 from hybrid_scheduler.store.connect import Database
 from hybrid_scheduler.store.errors import DAMAGED, StoreUnavailableError
@@ -24,7 +37,9 @@ from hybrid_scheduler.store.rows import (
     ComparedTask,
     Counts,
     HourRow,
+    LearningRow,
     ModelVersionRow,
+    RetrainingRow,
     RunRow,
     SubmittedTask,
     TrainingRow,
@@ -70,6 +85,11 @@ class Store:
     def backend(self) -> str:
         """`SQLite` or `PostgreSQL`."""
         return self._database.address.backend
+
+    @property
+    def analysis(self) -> Analysis:
+        """How it went over time and across runs."""
+        return Analysis(self._database)
 
     async def close(self) -> None:
         """Close every connection; twice is fine."""
@@ -240,9 +260,10 @@ class Store:
             return await hourly.read(connection, since, until, scheduler)
 
     async def clear(self, progress: Progress | None = None) -> Cleared:
-        """Forget the history: tasks, results, labels, hourly means, and runs that are over with their submitted tasks.
+        """Forget the history: tasks, results, labels, means, what learners did, and runs that are over.
 
-        Running runs stay, with what was submitted to them, and so do model versions. Ids go on where they were.
+        Tasks submitted to these go with them. Running runs stay, with what was submitted to them, and so do model
+        versions. Ids go on where they were.
         SQLite forgets the oldest first, in short transactions, and gives the room back; what is stored meanwhile stays.
 
         Args:
@@ -253,8 +274,9 @@ class Store:
     async def prune(self, limits: Retention, most: int = MOST_AT_ONCE) -> int:
         """Do a little to keep the history within its limits; hourly means and submitted tasks stay.
 
-        One short transaction: forgets at most `most` of the oldest tasks beyond a limit, with results and labels, or
-        gives some room back to the disk. Runs stay when their tasks are gone; begin very many, and the oldest go.
+        One short transaction: forgets at most `most` of the oldest tasks beyond a limit, with results and labels, and
+        some of what learners did, or gives some room back to the disk. Runs stay when their tasks are gone; begin very
+        many, and the oldest go.
 
         Returns:
             How much was done; 0: there is nothing to do.
@@ -299,6 +321,15 @@ class Store:
             checks.check_text("scheduler", scheduler)
         async with self._database.reading() as connection:
             return await reading.versions(connection, limit, scheduler, before)
+
+    @whole
+    async def note_learning(
+        self, retrainings: Sequence[RetrainingRow] = (), figures: Sequence[LearningRow] = ()
+    ) -> None:
+        """Keep refreshes that changed a model, and learners' figures of a moment; their `id` is given here."""
+        learning.check_learning(retrainings, figures)
+        async with self._database.writing() as connection:
+            await learning.add(connection, retrainings, figures)
 
     # The lease of the live engine
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Dialect,
     Double,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -181,15 +183,76 @@ submitted_tasks = Table(
     Column("crashes", Integer, nullable=False, server_default="0"),
 )
 
-# What is left of tasks that were pruned. Sums, so that hours can be added up.
+
+def _sums() -> list[Column[Any]]:
+    """Sums, so that rows can be added up."""
+    return [
+        *(Column(name, BigInteger, nullable=False) for name in ("tasks", "failed", "wins")),
+        *(Column(f"sum_{name}", Double, nullable=False) for name in ("response", "wait", "time", "energy", "cost")),
+    ]
+
+
+# Live tasks by the hour in which they were stored; outlives the tasks.
 hourly_means = Table(
     "hourly_means",
     metadata,
     Column("hour", EpochTime, primary_key=True),
     Column("scheduler_name", Text, primary_key=True),
-    *(Column(name, BigInteger, nullable=False) for name in ("tasks", "failed", "wins")),
-    *(Column(f"sum_{name}", Double, nullable=False) for name in ("response", "wait", "time", "energy", "cost")),
+    *_sums(),
     sqlite_with_rowid=False,
+)
+
+# The same by the minute, for the last days only.
+minute_means = Table(
+    "minute_means",
+    metadata,
+    Column("minute", EpochTime, primary_key=True, autoincrement=False),
+    Column("scheduler_name", Text, primary_key=True),
+    *_sums(),
+    sqlite_with_rowid=False,
+)
+
+# The same by run, of every kind; outlives the tasks, not the run.
+run_means = Table(
+    "run_means",
+    metadata,
+    Column("run_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("scheduler_name", Text, primary_key=True),
+    *_sums(),
+    sqlite_with_rowid=False,
+)
+
+
+def _moment_of_a_learner() -> list[Column[Any]]:
+    """No foreign key: the row stays useful when its run is forgotten."""
+    return [
+        Column("id", Id, primary_key=True),
+        Column("run_id", Id, nullable=False),
+        Column("scheduler_name", Text, nullable=False),
+        Column("created", UtcTime, nullable=False),
+        Column("tasks", BigInteger, nullable=False),
+    ]
+
+
+retrainings = Table(
+    "retrainings",
+    metadata,
+    *_moment_of_a_learner(),
+    Column("reason", Text, nullable=False),
+    *(Column(name, BigInteger, nullable=False) for name in ("rows", "trees", "replaced")),
+    Column("error_before", Double),
+    Column("error_after", Double),
+    Column("version", BigInteger),
+    sqlite_autoincrement=True,
+)
+
+learning_figures = Table(
+    "learning_figures",
+    metadata,
+    *_moment_of_a_learner(),
+    Column("figures", Document, nullable=False),
+    Index("ix_learning_figures_run_id", "run_id"),
+    sqlite_autoincrement=True,
 )
 
 # The next two have one row each, made by the first migration.
@@ -209,5 +272,8 @@ id_counter = Table(
     Column("next_task_id", BigInteger, nullable=False),
 )
 
-EXPORTED = (runs, tasks, scheduler_results, training_data, model_versions, submitted_tasks, hourly_means)
+EXPORTED = (
+    *(runs, tasks, scheduler_results, training_data, model_versions, submitted_tasks),
+    *(hourly_means, minute_means, run_means, retrainings, learning_figures),
+)
 """The tables that can be exported; the first columns of each are its key."""

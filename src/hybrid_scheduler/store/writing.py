@@ -39,10 +39,10 @@ async def write_batch(connection: AsyncConnection, batch: Batch, now: datetime) 
     )
     await _insert(connection, scheduler_results, ResultRow._fields, map(_result_values, results))
     await _insert(connection, training_data, TrainingRow._fields, map(_label_values, batch.training))
-    raced_live = (
-        results if len(live) == len(set(run_of.values())) else [r for r in results if run_of[r.task_id] in live]
-    )
-    await hourly.add(connection, await asyncio.to_thread(hourly.summed, raced_live, now))
+    for run_id in sorted(set(run_of.values())):
+        own = [row for row in results if run_of[row.task_id] == run_id]
+        sums = await asyncio.to_thread(hourly.summed, own, now)
+        await hourly.add_everywhere(connection, sums, run_id, now, live=run_id in live)
     waiting = await _among(connection, submitted_tasks, list(run_of))
     if waiting:
         await connection.execute(delete(submitted_tasks).where(submitted_tasks.c.task_id.in_(waiting)))

@@ -43,6 +43,9 @@ class ComparisonEntry(Answer):
     avg_energy: float | None
     avg_cost: float | None
     gpu_share: float | None = Field(description="Share of the busy seconds that were a GPU's.")
+    gap: float | None = Field(
+        description="How far its mean response is above the lower bound of the same tasks: their quotient less 1."
+    )
     unfinished: int
     waiting: int = Field(description="Of them, ready and waiting for the scheduler to start them.")
     overloaded: bool

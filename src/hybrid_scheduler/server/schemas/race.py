@@ -116,9 +116,7 @@ class RacerInfo(Answer):
     state: RacerState = Field(description="`behind`: hopelessly, it gave a backlog up; `out`: it failed.")
     reason: str = Field(description="Why it is behind or out; empty while it races.")
     given_up: int = Field(description="Tasks it gave up because it was hopelessly behind.")
-    gap: float | None = Field(
-        None, description="How far its mean response is above the bound, as a share of the bound."
-    )
+    gap: float | None = Field(None, description="Mean response over the lower bound of the same tasks, less 1.")
     utilization: dict[str, float] = Field({}, description="Busy share of each device, lately; empty while unknown.")
 
 

@@ -1,0 +1,173 @@
+"""How it went over time and across runs: means, learning curves, retrainings, and what was collected."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from hybrid_scheduler.server.documents import history_mark, means_point, run_means
+from hybrid_scheduler.server.errors import ApiError, declared
+from hybrid_scheduler.server.routes.parameters import Before, Limit, RunFilter, RunNumber, SchedulerFilter
+from hybrid_scheduler.server.schemas import (
+    CollectedData,
+    LearningCurve,
+    MeansOverTime,
+    MeansPoint,
+    RetrainingPage,
+    RunMeans,
+)
+from hybrid_scheduler.server.services import Services, ServicesOf
+from hybrid_scheduler.store.analysis import stretch_for
+
+router = APIRouter(prefix="/api", tags=["history"])
+
+COLLECTED_SECONDS = 10.0
+"""All callers share one answer for so long: results are counted one by one."""
+LATEST = 4_102_444_800
+"""The year 2100."""
+
+Since = Annotated[int | None, Query(ge=0, le=LATEST, description="Seconds since 1970; without it, from the beginning.")]
+Until = Annotated[int | None, Query(ge=0, le=LATEST, description="Seconds since 1970; without it, up to now.")]
+Points = Annotated[int, Query(ge=2, le=2000, description="About so many points per learner.")]
+
+
+@router.get(
+    "/history/means",
+    response_model=MeansOverTime,
+    responses=declared(422, 429, 503),
+    summary="Means per scheduler over time",
+)
+async def means(
+    services: ServicesOf, since: Since = None, until: Until = None, scheduler: SchedulerFilter = None
+) -> Any:
+    """Mean response, energy and cost, and the share of wins, over all live runs, also of tasks that were pruned since.
+
+    The stretch of time of one point follows from the range. Marks say where learners were retrained and saved.
+    """
+    first, last, seconds = await _range(services, since, until)
+    analysis = services.store.analysis
+    return {
+        "since": first,
+        "until": last,
+        "stretch_seconds": seconds,
+        "items": [means_point(row) for row in await analysis.means(first, last, seconds, scheduler)],
+        "marks": [history_mark(row) for row in await analysis.marks(first, last, seconds)],
+    }
+
+
+@router.get(
+    "/history/means.csv",
+    response_class=Response,
+    responses={
+        200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "A table with a head."},
+        **declared(422, 429, 503),
+    },
+    summary="The same as a table",
+)
+async def means_table(
+    services: ServicesOf, since: Since = None, until: Until = None, scheduler: SchedulerFilter = None
+) -> Response:
+    """The points of `/api/history/means` as CSV."""
+    first, last, seconds = await _range(services, since, until)
+    rows = await services.store.analysis.means(first, last, seconds, scheduler)
+    columns = ["start", *(name for name in MeansPoint.model_fields if name != "start")]
+    file = io.StringIO()
+    table = csv.DictWriter(file, columns, lineterminator="\n")
+    table.writeheader()
+    table.writerows({**point, "start": point["start"].isoformat()} for point in map(means_point, rows))
+    headers = {"Content-Disposition": 'attachment; filename="history.csv"'}
+    return Response(file.getvalue(), media_type="text/csv", headers=headers)
+
+
+async def _range(services: Services, since: int | None, until: int | None) -> tuple[datetime, datetime, int]:
+    """The range in question and the stretch of time of one point."""
+    now = datetime.now(UTC)
+    last = now if until is None else datetime.fromtimestamp(until, UTC)
+    first = await services.store.analysis.first_hour() if since is None else datetime.fromtimestamp(since, UTC)
+    first = first or last
+    return first, last, stretch_for(first, last, now)
+
+
+@router.get(
+    "/history/retrainings",
+    response_model=RetrainingPage,
+    responses=declared(422, 429, 503),
+    summary="Refreshes that changed a model",
+)
+async def retrainings(
+    services: ServicesOf,
+    limit: Limit = 100,
+    before: Before = None,
+    scheduler: SchedulerFilter = None,
+    run_id: RunFilter = None,
+) -> Any:
+    """What each replaced and what that did to the error, newest first, in pages. Saved models are in `/api/models`."""
+    rows = await services.store.analysis.retrainings(limit, before, scheduler, run_id)
+    cursor = rows[-1].id if len(rows) == limit else None
+    return {"items": [row._asdict() for row in rows], "next_cursor": cursor}
+
+
+@router.get(
+    "/history/learning",
+    response_model=list[LearningCurve],
+    responses=declared(422, 429, 503),
+    summary="Learning curves",
+)
+async def learning(
+    services: ServicesOf,
+    run_id: RunFilter = None,
+    scheduler: SchedulerFilter = None,
+    since: Since = None,
+    until: Until = None,
+    points: Points = 500,
+) -> Any:
+    """The learners' own figures over time, of one run or across all, oldest first, thinned evenly."""
+    rows = await services.store.analysis.learning(
+        run_id,
+        scheduler,
+        None if since is None else datetime.fromtimestamp(since, UTC),
+        None if until is None else datetime.fromtimestamp(until, UTC),
+        points,
+    )
+    names = sorted({row.scheduler_name for row in rows})
+    return [
+        {"scheduler_name": name, "points": [row._asdict() for row in rows if row.scheduler_name == name]}
+        for name in names
+    ]
+
+
+@router.get(
+    "/history/collected",
+    response_model=CollectedData,
+    responses=declared(429, 503),
+    summary="The data collected over all runs",
+)
+async def collected(services: ServicesOf) -> Any:
+    """How much there is of what, and since when; at most some seconds old."""
+    kept = await services.cache.get("collected")
+    if kept is None:
+        found = CollectedData.model_validate((await services.store.analysis.collected())._asdict())
+        kept = found.model_dump_json().encode()
+        await services.cache.set("collected", kept, COLLECTED_SECONDS)
+    return Response(kept, media_type="application/json")
+
+
+@router.get(
+    "/runs/{run_id}/figures",
+    response_model=list[RunMeans],
+    responses=declared(404, 422, 429, 503),
+    summary="What the tasks of one run came to",
+)
+async def figures_of_run(run_id: RunNumber, services: ServicesOf) -> Any:
+    """Means per scheduler over the stored tasks of a run, pruned ones included; two runs are compared by asking twice.
+
+    A run that was stored before such means were kept gives those of its summary.
+    """
+    run = await services.store.run(run_id)
+    if run is None:
+        raise ApiError(404, f"there is no run {run_id}")
+    return run_means(run, await services.store.analysis.run_means([run_id]))
