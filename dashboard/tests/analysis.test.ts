@@ -3,7 +3,7 @@ import { binOf, fastest, gpuHeatmap, histogram, sizeEdges } from "../src/analysi
 import { correlations, pearson, VARIABLES } from "../src/analysis/correlation";
 import { split, timeline } from "../src/analysis/devices";
 import { ledgerRows } from "../src/analysis/ledger";
-import { bestOf, liveMetric, liveMetrics, type Metric, ranked } from "../src/analysis/metrics";
+import { bestOf, liveMetrics, type Metric, type RaceField, raceMetric, ranked } from "../src/analysis/metrics";
 import { logTicks, makeScale } from "../src/analysis/scale";
 import { duel, schedulersIn } from "../src/analysis/wins";
 import type { MetricDescription } from "../src/api/types";
@@ -37,8 +37,8 @@ describe("scale", () => {
 
 describe("ranking", () => {
   const entries = [entry("slow", 3), entry("newer", null), entry("fast", 1), entry("new", null)];
-  const response = (given: Partial<MetricDescription> = {}): Metric => {
-    return liveMetric(
+  const response = (given: Partial<MetricDescription> = {}): Metric<RaceField> => {
+    return raceMetric(
       "response",
       METRICS.map((info) => ({ ...info, ...given })),
     );

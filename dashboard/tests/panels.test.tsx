@@ -8,11 +8,11 @@ import { initialState } from "../src/live/state";
 import { live } from "../src/live/store";
 import { inspected } from "../src/shell/inspected";
 import { loadWidget, WIDGET_IDS, type WidgetId } from "../src/widgets";
-import { entry, item, METRICS, result, scheduler, update } from "./samples";
+import { emptyAnswer, entry, item, METRICS, result, scheduler, update } from "./samples";
 
 /** A service that has stored nothing yet. */
 async function emptyService(path: string): Promise<Response> {
-  return new Response(path.startsWith("/api/models") ? '{"items":[],"next_cursor":null}' : "[]");
+  return new Response(JSON.stringify(emptyAnswer(path.split("?")[0] ?? "")));
 }
 
 beforeEach(() => vi.stubGlobal("fetch", emptyService));

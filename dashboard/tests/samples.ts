@@ -21,6 +21,8 @@ export const METRICS: MetricDescription[] = [
   described("avg_time", "execution", "s"),
   described("energy", "energy", "J"),
   described("cost", "cost", "$"),
+  described("gap", "gap", "share", { symbol: "" }),
+  described("win_share", "wins", "share", { symbol: "", bigger_is_better: true }),
   described("throughput", "throughput", "tasks/s", { bigger_is_better: true }),
   described("tasks", "tasks", "tasks", { symbol: "", bigger_is_better: null }),
 ];
@@ -71,6 +73,7 @@ export function entry(name: string, response: number | null, given: Partial<Comp
     avg_energy: response,
     avg_cost: response,
     gpu_share: 0.5,
+    gap: response === null ? null : response * 2,
     unfinished: 0,
     waiting: 0,
     overloaded: false,
@@ -170,4 +173,33 @@ export function storedRun(given: Partial<StoredRun> = {}): StoredRun {
     summary: { schedulers: { greedy: { avg_response: 0.5 } } },
     ...given,
   };
+}
+
+const EMPTY: Record<string, unknown> = {
+  "/api/models": { items: [], next_cursor: null },
+  "/api/runs": { items: [], next_cursor: null },
+  "/api/history/retrainings": { items: [], next_cursor: null },
+  "/api/history/means": {
+    since: "2026-01-01T00:00:00Z",
+    until: "2026-01-02T00:00:00Z",
+    stretch_seconds: 900,
+    items: [],
+    marks: [],
+  },
+  "/api/history/collected": {
+    runs: 0,
+    tasks: 0,
+    results: 0,
+    labels: 0,
+    model_versions: 0,
+    retrainings: 0,
+    tasks_ever: 0,
+    first: null,
+    last: null,
+  },
+};
+
+/** What a service answers that has stored nothing yet. */
+export function emptyAnswer(path: string): unknown {
+  return EMPTY[path] ?? [];
 }

@@ -12,7 +12,7 @@ from served_dashboard import ServedDashboard
 VIEWS = {
     "global": ("/", ["race", "summary", "load", "workload", "scoreboard", "heatmap", "ledger", "console", "compare"]),
     "scheduler": ("/scheduler/rl_agent", ["pulse", "spider", "split", "timeline", "learning"]),
-    "history": ("/history", ["trends", "insights", "retraining"]),
+    "history": ("/history", ["overtime", "curves", "runs", "retraining", "trends", "insights"]),
     "experiments": ("/experiments", []),
 }
 
@@ -27,7 +27,7 @@ def test_every_view_shows_its_panels_at_every_width(
     page.goto(live_server.address + path)
     for panel in panels:
         expect(page.get_by_test_id(f"panel-{panel}")).to_be_visible()
-    for panel in set(panels) - {"retraining"}:
+    for panel in set(panels) - {"retraining", "runs"}:
         expect(page.get_by_test_id(f"panel-{panel}").get_by_test_id("empty")).to_have_count(0, timeout=20_000)
     if view == "experiments":
         expect(page.get_by_test_id("run").first).to_contain_text("live")

@@ -106,7 +106,6 @@ class FakeEngine:
                     "refits": 0,
                     "refit_checks": 2,
                     "drifts": 0,
-                    "refit_checks": 2,
                     "figures": {"loss": 0.5, "r2": None},
                 }
             ],

@@ -2,6 +2,7 @@
 import { askForToken, currentToken } from "./token";
 import type {
   Cleared,
+  CollectedData,
   ComparativePage,
   ControlAnswer,
   ErrorAnswer,
@@ -9,12 +10,16 @@ import type {
   ExperimentOverview,
   ExperimentRequest,
   LearnAnswer,
+  LearningCurve,
   LiveSettings,
+  MeansOverTime,
   MetricDescription,
   ModelVersionPage,
   PresetInfo,
   PulseHistory,
+  RetrainingPage,
   RunFile,
+  RunMeans,
   RunPage,
   SchedulerInfo,
   SettingsChange,
@@ -85,6 +90,12 @@ function query(values: Record<string, number | string | null | undefined>): stri
   return given.length ? `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}` : "";
 }
 
+/** Seconds since 1970; what is left out is open. */
+export interface TimeRange {
+  since?: number;
+  until?: number;
+}
+
 export type Control = "start" | "stop" | "pause" | "resume";
 
 export const api = {
@@ -114,6 +125,14 @@ export const api = {
   startExperiment: (experiment: ExperimentRequest) =>
     request<ExperimentJob>("/api/experiments", { method: "POST", body: experiment }),
   cancelExperiment: (id: ExperimentJob["id"]) => request<ExperimentJob>(`/api/experiments/${id}`, { method: "DELETE" }),
+  means: (range: TimeRange, signal?: AbortSignal) =>
+    request<MeansOverTime>(`/api/history/means${query({ ...range })}`, { signal }),
+  learning: (wanted: TimeRange & { run_id?: number; scheduler?: string; points?: number }, signal?: AbortSignal) =>
+    request<LearningCurve[]>(`/api/history/learning${query({ ...wanted })}`, { signal }),
+  retrainings: (before?: number | null, signal?: AbortSignal) =>
+    request<RetrainingPage>(`/api/history/retrainings${query({ before })}`, { signal }),
+  collected: (signal?: AbortSignal) => request<CollectedData>("/api/history/collected", { signal }),
+  runMeans: (id: number, signal?: AbortSignal) => request<RunMeans[]>(`/api/runs/${id}/figures`, { signal }),
   clearHistory: () => request<Cleared>("/api/history", { method: "DELETE" }),
 };
 

@@ -1,6 +1,6 @@
 /** What figures are called, their units and which way is better: from the service alone. */
 import { useMemo } from "react";
-import { liveMetric, liveMetrics, type Metric, type MetricId } from "../analysis/metrics";
+import { liveMetrics, type Metric, type MetricId, type RaceField, raceMetric, raceMetrics } from "../analysis/metrics";
 import type { MetricDescription } from "../api/types";
 import { Store, useStore } from "../store";
 
@@ -12,10 +12,16 @@ export function useMetrics(): Metric[] {
   return useMemo(() => liveMetrics(all), [all]);
 }
 
-/** One of them. */
-export function useMetric(id: MetricId): Metric {
+/** These and the gap. */
+export function useRaceMetrics(): Metric<RaceField>[] {
   const all = useStore(metricCatalogue);
-  return useMemo(() => liveMetric(id, all), [id, all]);
+  return useMemo(() => raceMetrics(all), [all]);
+}
+
+/** One of these. */
+export function useRaceMetric(id: MetricId): Metric<RaceField> {
+  const all = useStore(metricCatalogue);
+  return useMemo(() => raceMetric(id, all), [id, all]);
 }
 
 /** Every figure by name. */

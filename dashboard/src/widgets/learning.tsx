@@ -1,6 +1,8 @@
 /** Learning: how a learner gets on. */
-import { memo } from "react";
+import { memo, useCallback, useMemo } from "react";
 import { CartesianGrid, Line, LineChart, Tooltip, XAxis, YAxis } from "recharts";
+import { api } from "../api/client";
+import { useResource } from "../api/resource";
 import { ChartFrame } from "../charts/frame";
 import { usePanelData } from "../charts/panel-data";
 import { AXIS, GRID, MARGIN, TOOLTIP, X_AXIS } from "../charts/theme";
@@ -10,13 +12,12 @@ import type { LearningPoint } from "../live/state";
 import { useLive, useUpdate } from "../live/store";
 import { Empty } from "../ui/empty";
 import type { WidgetProps } from ".";
+import { FIGURE_NAMES } from "./learning-figures";
 
 export const title = "Learning";
 export const help =
-  "The learner's own figures since this page was opened, against tasks finished: R² near 1 and a falling error or loss mean it predicts well; ε is how often it still tries something at random.";
+  "The learner's own figures over this run, against tasks finished; the store keeps them, so a reload loses nothing: R² near 1 and a falling error or loss mean it predicts well; ε is how often it still tries something at random.";
 
-/** Figures worth a chart; whatever else a learner reports stands as a number above them. */
-const NAMES: Record<string, string> = { r2: "R²", mae: "MAE (s)", epsilon: "ε", loss: "loss", reward: "reward" };
 const ORIGINS = {
   saved: "started from its last saved model",
   packaged: "started from the packaged model",
@@ -25,12 +26,35 @@ const ORIGINS = {
 };
 const NO_POINTS: LearningPoint[] = [];
 
+/** What the store kept of this run before the page was opened. */
+function useStoredPoints(run: number | null, scheduler: string): LearningPoint[] {
+  const load = useCallback(
+    async (signal: AbortSignal) => {
+      const curves = run === null ? [] : await api.learning({ run_id: run, scheduler }, signal);
+      return { run, scheduler, points: curves[0]?.points ?? NO_POINTS };
+    },
+    [run, scheduler],
+  );
+  const { data } = useResource(load);
+  return data?.run === run && data.scheduler === scheduler ? data.points : NO_POINTS;
+}
+
+/** Stored points up to where the page's own begin. */
+export function joined(stored: readonly LearningPoint[], heard: LearningPoint[]): LearningPoint[] {
+  const begin = heard[0]?.tasks ?? Number.POSITIVE_INFINITY;
+  const before = stored.filter((point) => point.tasks < begin);
+  return before.length === 0 ? heard : [...before, ...heard];
+}
+
 function LearningPanel({ scheduler }: WidgetProps) {
-  const model = useUpdate()?.learning.find((entry) => entry.scheduler_name === scheduler);
-  const points = useLive((state) => state.learning[scheduler] ?? NO_POINTS);
+  const update = useUpdate();
+  const model = update?.learning.find((entry) => entry.scheduler_name === scheduler);
+  const heard = useLive((state) => state.learning[scheduler] ?? NO_POINTS);
+  const stored = useStoredPoints(update?.run_id ?? null, scheduler);
+  const points = useMemo(() => joined(stored, heard), [stored, heard]);
   const { colour, find } = useCatalogue();
   const figures = Object.keys(model?.figures ?? {});
-  const charted = figures.filter((figure) => figure in NAMES);
+  const charted = figures.filter((figure) => figure in FIGURE_NAMES);
   usePanelData(() => ({
     columns: ["tasks", ...figures],
     rows: points.map((point) => [point.tasks, ...figures.map((figure) => point.figures[figure] ?? null)]),
@@ -51,11 +75,9 @@ function LearningPanel({ scheduler }: WidgetProps) {
         <span>
           gradient steps <b className="figure text-ink">{model.updates.toLocaleString("en-GB")}</b>
         </span>
-        <span>
-          refreshes that changed the model{" "}
-          <b className="figure text-ink">
-            {model.refits.toLocaleString("en-GB")} of {model.refit_checks.toLocaleString("en-GB")}
-          </b>
+        <span title="Refreshes that replaced something, of all that were tried">
+          retrained <b className="figure text-ink">{model.refits.toLocaleString("en-GB")}</b> of{" "}
+          {model.refit_checks.toLocaleString("en-GB")} checks
         </span>
         <span>
           saved version <b className="figure text-ink">{model.version ?? "none yet"}</b>
@@ -88,7 +110,7 @@ interface FigureChartProps {
 }
 
 const FigureChart = memo(function FigureChart({ figure, points, colour }: FigureChartProps) {
-  const name = NAMES[figure] ?? figure;
+  const name = FIGURE_NAMES[figure] ?? figure;
   const data = points.map((point) => ({ tasks: point.tasks, value: point.figures[figure] ?? null }));
   const latest = data.at(-1)?.value ?? null;
   const digits = digitsFor(data.map(({ value }) => value));

@@ -6,7 +6,7 @@ import type { ComparisonEntry } from "../api/types";
 import { usePanelData } from "../charts/panel-data";
 import { schedulerLabel } from "../format";
 import { useCatalogue } from "../live/catalogue";
-import { useMetric, useMetrics } from "../live/metric-catalogue";
+import { useRaceMetric, useRaceMetrics } from "../live/metric-catalogue";
 import { recent } from "../live/recent";
 import { useUpdate } from "../live/store";
 import { inspect } from "../shell/inspected";
@@ -16,7 +16,7 @@ import { Segmented } from "../ui/segmented";
 
 export const title = "Race";
 export const help =
-  "Each bar is a scheduler's mean per task over this run: shorter is better. Two ticks cross every bar: the lower bound that nobody can beat, and the oracle in its own colour; click a bar to see the scheduler's latest decision.";
+  "Each bar is a scheduler's mean per task over this run: shorter is better. Two ticks cross every bar: the lower bound that nobody can beat, and the oracle in its own colour. The per cent behind the response is the gap: how far it is above the bound of the very tasks that scheduler finished; click a bar to see the scheduler's latest decision.";
 
 const ROW_HEIGHT = 44;
 const SCALES = [
@@ -30,19 +30,27 @@ function RacePanel() {
   const { reference, colour } = useCatalogue();
   const [metricId, setMetricId] = useState<MetricId>("response");
   const [choice, setChoice] = useState<ScaleChoice>("auto");
-  const metrics = useMetrics();
-  const metric = useMetric(metricId);
+  const metrics = useRaceMetrics();
+  const metric = useRaceMetric(metricId);
+  const gap = useRaceMetric("gap");
   const comparison = update?.comparison ?? [];
   const order = ranked(comparison, metric);
-  const bound = update?.lower_bound[metric.mean] ?? null;
+  const bound = metric.mean === "gap" ? null : (update?.lower_bound[metric.mean] ?? null);
   const oracleColour = colour(reference?.name ?? "");
   const oracle = comparison.find((entry) => entry.name === reference?.name)?.[metric.mean] ?? null;
 
   usePanelData(() => ({
-    columns: ["rank", "scheduler", `mean ${metric.label.toLowerCase()} (${metric.unit})`, "tasks", "overloaded"],
+    columns: ["rank", "scheduler", `mean ${metric.label.toLowerCase()} (${metric.unit})`, "gap", "tasks", "overloaded"],
     rows: [
-      ...order.map((entry, rank) => [rank + 1, entry.name, entry[metric.mean], entry.tasks, entry.overloaded]),
-      [null, "lower bound", bound, update?.tasks_processed ?? null, null],
+      ...order.map((entry, rank) => [
+        rank + 1,
+        entry.name,
+        entry[metric.mean],
+        entry.gap,
+        entry.tasks,
+        entry.overloaded,
+      ]),
+      [null, "lower bound", bound, null, update?.tasks_processed ?? null, null],
     ],
   }));
 
@@ -76,6 +84,7 @@ function RacePanel() {
               entry={entry}
               value={entry[metric.mean]}
               text={metric.format(entry[metric.mean])}
+              gap={metric.id === "response" && entry.gap !== null ? `+${gap.format(entry.gap)}` : ""}
               rank={order.indexOf(entry)}
               scale={scale}
               colour={colour(entry.name)}
@@ -112,6 +121,8 @@ interface RaceBarProps {
   entry: ComparisonEntry;
   value: number | null;
   text: string;
+  /** How far it is above the bound; empty where that is not what is shown. */
+  gap: string;
   rank: number;
   scale: Scale;
   colour: string;
@@ -122,7 +133,7 @@ interface RaceBarProps {
 }
 
 const RaceBar = memo(function RaceBar(props: RaceBarProps) {
-  const { entry, value, text, rank, scale, colour, bound, oracle, oracleColour, onInspect } = props;
+  const { entry, value, text, gap, rank, scale, colour, bound, oracle, oracleColour, onInspect } = props;
   const share = value === null ? 0 : Math.max(scale.position(value), 0.004);
   return (
     <li
@@ -143,6 +154,16 @@ const RaceBar = memo(function RaceBar(props: RaceBarProps) {
           <span className="truncate font-medium">{schedulerLabel(entry.name)}</span>
           <RacerTag entry={entry} />
           <span className="figure ml-auto">{text}</span>
+          {gap !== "" && (
+            <span
+              className="figure min-w-14 text-right text-xs text-dim"
+              title="above the lower bound of the same tasks"
+              data-testid="race-gap"
+              data-value={entry.gap ?? ""}
+            >
+              {gap}
+            </span>
+          )}
           <span className="sr-only">: inspect its latest decision</span>
         </span>
         {/* A full bar pushed to the left: moves on the compositor, where a changing width would lay out every frame. */}

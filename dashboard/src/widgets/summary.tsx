@@ -2,7 +2,7 @@
 import { bestOf } from "../analysis/metrics";
 import { usePanelData } from "../charts/panel-data";
 import { formatPercent, formatSeconds } from "../format";
-import { useMetrics } from "../live/metric-catalogue";
+import { useRaceMetrics } from "../live/metric-catalogue";
 import { useUpdate } from "../live/store";
 import { Link, schedulerPath } from "../router";
 import { Empty } from "../ui/empty";
@@ -11,17 +11,17 @@ import { ScrollRegion } from "../ui/scroll-region";
 
 export const title = "Summary";
 export const help =
-  "Means per task over this run; the best of each column is green. Waiting counts tasks decided but not finished: when it keeps growing the scheduler is overloaded.";
+  "Means per task over this run; the best of each column is green. Gap is how far the mean response is above the lower bound of the same tasks: 50 % means half as long again as nobody could beat. Waiting counts tasks decided but not finished: when it keeps growing the scheduler is overloaded.";
 
 function SummaryPanel() {
   const update = useUpdate();
-  const metrics = useMetrics();
+  const metrics = useRaceMetrics();
   const comparison = update?.comparison ?? [];
   usePanelData(() => ({
     columns: [
       "scheduler",
       "tasks",
-      ...metrics.map((metric) => `${metric.label.toLowerCase()} (${metric.unit})`),
+      ...metrics.map(({ label, unit }) => label.toLowerCase() + (unit === "" ? "" : ` (${unit})`)),
       "wait (s)",
       "GPU share",
       "unfinished",

@@ -7,12 +7,12 @@ import type { TrainingRecord } from "../api/types";
 import { ChartFrame } from "../charts/frame";
 import { usePanelData } from "../charts/panel-data";
 import { AXIS, GRID, MARGIN, TOOLTIP, X_AXIS } from "../charts/theme";
-import { formatNumber, formatPercent, formatSeconds } from "../format";
+import { formatDate, formatNumber, formatPercent, formatSeconds } from "../format";
 import { Empty } from "../ui/empty";
 
 export const title = "Trends";
 export const help =
-  "The latest labelled tasks (at most 1000), averaged in steps from old to new: the best possible time on an idle node, and how much of a task the best placement gives to a GPU.";
+  "Above, the data collected over all runs. Below, the latest labelled tasks (at most 1000), averaged in steps from old to new: the best possible time on an idle node, and how much of a task the best placement gives to a GPU.";
 
 const STEPS = 60;
 const REFRESH_MS = 10_000;
@@ -43,7 +43,6 @@ export function steps(records: readonly TrainingRecord[], count = STEPS): Step[]
 
 function TrendsPanel() {
   const { data, error } = useResource(api.trainingRecords, REFRESH_MS);
-  const status = useResource(api.status, REFRESH_MS).data;
   const points = useMemo(() => steps(data ?? []), [data]);
   usePanelData(() => ({
     columns: ["up to task", "mean optimal time (s)", "mean optimal GPU share"],
@@ -54,21 +53,7 @@ function TrendsPanel() {
   const last = points.at(-1);
   return (
     <div className="flex h-full flex-col gap-2">
-      <p className="flex flex-wrap gap-x-5 gap-y-1 text-[13px] text-dim">
-        <span>
-          <b className="figure text-ink" data-testid="trends-records" data-value={data.length}>
-            {data.length.toLocaleString("en-GB")}
-          </b>{" "}
-          labelled tasks shown
-        </span>
-        <span>
-          <b className="figure text-ink">{status?.store.stored_tasks.toLocaleString("en-GB") ?? "–"}</b> tasks of this
-          run stored
-        </span>
-        <span>
-          store <b className="text-ink">{status?.store.kind ?? "–"}</b>
-        </span>
-      </p>
+      <CollectedFigures />
       <ChartFrame
         className="min-h-28 grow"
         summary={`Best possible time per task, latest mean ${formatSeconds(last?.time)}.`}
@@ -105,6 +90,42 @@ function TrendsPanel() {
       </ChartFrame>
       <p className="-mt-1 text-xs text-dim">GPU share of the best placement, by task number</p>
     </div>
+  );
+}
+
+/** The data collected over all runs. */
+function CollectedFigures() {
+  const { data } = useResource(api.collected, REFRESH_MS);
+  if (data === null) return null;
+  const figures = [
+    ["tasks", data.tasks],
+    ["results", data.results],
+    ["labels", data.labels],
+    ["runs", data.runs],
+    ["retrainings", data.retrainings],
+    ["saved models", data.model_versions],
+  ] as const;
+  return (
+    <p className="flex flex-wrap gap-x-4 gap-y-1 text-[13px] text-dim">
+      {figures.map(([name, count]) => (
+        <span key={name}>
+          <b className="figure text-ink" data-testid="collected" data-figure={name} data-value={count}>
+            {count.toLocaleString("en-GB")}
+          </b>{" "}
+          {name}
+        </span>
+      ))}
+      {data.tasks_ever > data.tasks && (
+        <span>
+          <b className="figure text-ink">{data.tasks_ever.toLocaleString("en-GB")}</b> tasks with those pruned since
+        </span>
+      )}
+      {data.first !== null && data.last !== null && (
+        <span>
+          from {formatDate(data.first)} to {formatDate(data.last)}
+        </span>
+      )}
+    </p>
   );
 }
 

@@ -29,6 +29,14 @@ DERIVED = {
             False,
             "Mean response over the lower bound of the same tasks, less 1.",
         ),
+        MetricInfo(
+            "win_share",
+            "share of the tasks finished first",
+            "wins",
+            "share",
+            True,
+            "Tasks finished at least as soon as everybody else, of all tasks.",
+        ),
         MetricInfo("gpu_share", "share of the work on GPUs", "on GPUs", "share", None),
     )
 }

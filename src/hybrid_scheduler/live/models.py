@@ -47,7 +47,6 @@ class LiveModel:
                 "refits": int(self.learner.refits),
                 "refit_checks": int(self.learner.refit_checks),
                 "drifts": int(self.learner.drifts),
-                "refit_checks": int(self.learner.refit_checks),
                 "figures": {key: None if figure is None else float(figure) for key, figure in figures.items()},
             }
 

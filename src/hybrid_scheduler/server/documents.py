@@ -9,7 +9,6 @@ from hybrid_scheduler.live.documents import result_document
 from hybrid_scheduler.store.rows import (
     ComparedTask,
     HourRow,
-    MarkRow,
     ModelVersionRow,
     RunMeansRow,
     RunRow,
@@ -43,11 +42,6 @@ def model_version(row: ModelVersionRow) -> dict[str, Any]:
 def means_point(row: HourRow) -> dict[str, Any]:
     """A `MeansPoint`."""
     return {"start": row.hour, **_means(row)}
-
-
-def history_mark(row: MarkRow) -> dict[str, Any]:
-    """A `HistoryMark`."""
-    return row._asdict()
 
 
 def run_means(run: RunRow, rows: Sequence[RunMeansRow]) -> list[dict[str, Any]]:

@@ -128,7 +128,7 @@ class Analysis:
         The first and the last of every learner are always there.
         """
         checks.check_whole("points", points, 2, MOST_POINTS)
-        wanted: Select[Any] = select(learning_figures)
+        wanted: Select[Any] = select(learning_figures.c.id)
         if run_id is not None:
             wanted = wanted.where(learning_figures.c.run_id == checks.check_whole("run_id", run_id))
         if scheduler is not None:
@@ -140,10 +140,12 @@ class Analysis:
         learner = learning_figures.c.scheduler_name
         number = func.row_number().over(partition_by=learner, order_by=learning_figures.c.id).label("number")
         count = func.count().over(partition_by=learner).label("count")
+        # Numbered by their ids alone: the database would sort the documents with them.
         each = wanted.add_columns(number, count).subquery()
         step = case((each.c.count > points, each.c.count // points + 1), else_=1)
         kept = ((each.c.number - 1) % step == 0) | (each.c.number == each.c.count)
-        query = select(*(each.c[name] for name in LearningRow._fields)).where(kept).order_by(each.c.id)
+        ids = select(each.c.id).where(kept)
+        query = select(learning_figures).where(learning_figures.c.id.in_(ids)).order_by(learning_figures.c.id)
         async with self._database.reading() as connection:
             return [LearningRow._make(row) for row in await connection.execute(query)]
 

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from hybrid_scheduler.server.documents import history_mark, means_point, run_means
+from hybrid_scheduler.server.documents import means_point, run_means
 from hybrid_scheduler.server.errors import ApiError, declared
 from hybrid_scheduler.server.routes.parameters import Before, Limit, RunFilter, RunNumber, SchedulerFilter
 from hybrid_scheduler.server.schemas import (
     CollectedData,
+    HistoryMark,
     LearningCurve,
     MeansOverTime,
     MeansPoint,
@@ -25,8 +26,8 @@ from hybrid_scheduler.store.analysis import stretch_for
 
 router = APIRouter(prefix="/api", tags=["history"])
 
-COLLECTED_SECONDS = 10.0
-"""All callers share one answer for so long: results are counted one by one."""
+KEPT_SECONDS = 10.0
+"""All callers share one answer for so long: years of hours are added up, results are counted one by one."""
 LATEST = 4_102_444_800
 """The year 2100."""
 
@@ -48,15 +49,21 @@ async def means(
 
     The stretch of time of one point follows from the range. Marks say where learners were retrained and saved.
     """
-    first, last, seconds = await _range(services, since, until)
-    analysis = services.store.analysis
-    return {
-        "since": first,
-        "until": last,
-        "stretch_seconds": seconds,
-        "items": [means_point(row) for row in await analysis.means(first, last, seconds, scheduler)],
-        "marks": [history_mark(row) for row in await analysis.marks(first, last, seconds)],
-    }
+    key = f"means {since} {until} {scheduler}"
+    kept = await services.cache.get(key)
+    if kept is None:
+        first, last, seconds = await _range(services, since, until)
+        analysis = services.store.analysis
+        found = MeansOverTime(
+            since=first,
+            until=last,
+            stretch_seconds=seconds,
+            items=[MeansPoint(**means_point(row)) for row in await analysis.means(first, last, seconds, scheduler)],
+            marks=[HistoryMark(**row._asdict()) for row in await analysis.marks(first, last, seconds)],
+        )
+        kept = found.model_dump_json().encode()
+        await services.cache.set(key, kept, KEPT_SECONDS)
+    return Response(kept, media_type="application/json")
 
 
 @router.get(
@@ -152,7 +159,7 @@ async def collected(services: ServicesOf) -> Any:
     if kept is None:
         found = CollectedData.model_validate((await services.store.analysis.collected())._asdict())
         kept = found.model_dump_json().encode()
-        await services.cache.set("collected", kept, COLLECTED_SECONDS)
+        await services.cache.set("collected", kept, KEPT_SECONDS)
     return Response(kept, media_type="application/json")
 
 
