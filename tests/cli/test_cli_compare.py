@@ -56,6 +56,24 @@ def test_the_default_schedulers_race(hms: Hms) -> None:
         assert figures[name]["avg_response"] < 2.0 * figures["oracle"]["avg_response"]
 
 
+def test_the_configuration_chooses_the_predictor(hms: Hms, tmp_path: Path) -> None:
+    """The packaged model is a forest; boosted trees are trained on the rows in it."""
+    config = tmp_path / "config.yaml"
+    command = ("compare", "--tasks", 600, "--load", 0.5, "--schedulers", "hybrid_ml,gpu_only", "--json", "-")
+    means = {}
+    for predictor in ("forest", "xgboost"):
+        config.write_text(f"schedulers: {{hybrid_ml: {{predictor: {predictor}}}}}")
+        figures = hms(*command, "--config", config).document["schedulers"]
+        means[predictor] = figures["hybrid_ml"]["avg_response"]
+        assert means[predictor] < figures["gpu_only"]["avg_response"]
+        assert figures["hybrid_ml"]["refit_checks"] == 12
+    assert means["forest"] != means["xgboost"], "they are two models"
+    config.write_text("schedulers: {hybrid_ml: {predictor: xgbost}}")
+    answer = hms(*command, "--config", config)
+    assert answer.code == 2
+    assert "unknown predictor 'xgbost': did you mean 'xgboost'?" in answer.err
+
+
 @pytest.mark.parametrize("start", [["--train-tasks", 0], ["--train-tasks", 400], ["--gpus", 2]])
 def test_learners_start_as_asked(hms: Hms, start: list[object]) -> None:
     answer = hms("compare", "--schedulers", "hybrid_ml,rl_agent,oracle", "--tasks", 200, *start, "--json", "-")

@@ -230,6 +230,16 @@ def test_a_shift_in_the_middle_is_a_refit_soon_after() -> None:
     assert refits[0].error_before == pytest.approx(np.log(3.0), rel=0.2), "errors are of log seconds"
 
 
+def test_a_race_that_turns_into_another_is_a_refit_within_200_tasks() -> None:
+    scheduler = copy(trained())
+    race(0.3, 1000).run(scheduler)
+    before = len(scheduler.take_refits())
+    assert before == scheduler.refits < scheduler.refit_checks
+    other = WorkloadGenerator(1).generate("cpu_favourable", 200, 1.0)
+    Race(other, World(NODE, Physics(split="serial")), isolated=True).run(scheduler)
+    assert len(scheduler.take_refits()) == scheduler.refits - before >= 1
+
+
 def test_a_cold_start_is_a_refit_without_an_error_before() -> None:
     scheduler = HybridML()
     for label in list(labels(100))[:10]:
