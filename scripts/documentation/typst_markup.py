@@ -5,6 +5,7 @@ All text goes over as string literals (`#"..."`), so nothing in it can mean some
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -99,7 +100,8 @@ class Markup:
         if node.type == "link":
             return self._link(str(node.attrs["href"]), inside)
         if node.type == "image":
-            return f"#figure(image({literal(str(node.attrs['src']))}, width: 100%))"
+            source = posixpath.normpath(posixpath.join(posixpath.dirname(self.place), str(node.attrs["src"])))
+            return f"#figure(image({literal(source)}, width: 100%))"
         raise ValueError(f"{self.place}: the manual has no way to set a {node.type!r}; write it another way")
 
     def _link(self, address: str, inside: str) -> str:

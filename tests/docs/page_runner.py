@@ -25,6 +25,7 @@ NOT_RUN = {
     "hms serve": "it runs until it is stopped; tests/server starts it",
     "jupyter": "it opens a browser; tests/docs/test_notebooks.py runs the notebooks",
     "python examples/gymnasium_agents": "it takes minutes; tests/training runs the environment",
+    "tensorboard ": "it runs until it is stopped; tests/schedulers/test_tensorboard.py reads what it shows",
     "docker ": "it needs a container engine; tests/packaging checks the files",
     "sudo ": "it changes the machine",
     "cp deploy/env.example": "it belongs to the container set-up",

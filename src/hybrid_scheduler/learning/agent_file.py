@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hybrid_scheduler.learning.model_file import append_checksum, described, open_archive, replacing
-from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 
 FORMAT: Final = "hybrid-ml-scheduler agent"
 VERSION: Final = 1
@@ -66,13 +66,15 @@ def read_agent(path: str | Path) -> dict[str, Any]:
 
 
 def summary_writer(folder: str) -> Any:
-    """A TensorBoard writer for a folder; the package is optional."""
+    """A TensorBoard writer for a folder.
+
+    Raises:
+        MissingExtraError: TensorBoard is not installed.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
-        raise InvalidInputError(
-            "log_dir needs the package tensorboard; install it with 'pip install tensorboard'"
-        ) from error
+        raise MissingExtraError("log_dir", "TensorBoard", "tensorboard") from error
     return SummaryWriter(folder)
 
 

@@ -45,7 +45,7 @@ class DQNScheduler(RaceLearner):
         use_target: Whether a delayed target network is used (for ablations).
         count_waiting: Whether the reward counts the time a task waits, as its user does, or its execution alone (for
             ablations).
-        log_dir: Folder for TensorBoard logs; none by default.
+        log_dir: Folder for TensorBoard event files (extra `tensorboard`); none by default.
         seed: Of weights, sampling and exploration.
     """
 
@@ -189,6 +189,9 @@ class DQNScheduler(RaceLearner):
                 "train one for this node"
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_writer": None}  # a copy opens a log of its own
+
     def _meet(self, view: ClusterView) -> Agent:
         """At the first decision: see which devices there are and build networks for them."""
         gpus = int((view.kind == "gpu").sum())
@@ -235,11 +238,13 @@ class DQNScheduler(RaceLearner):
         figures = {
             "loss": agent.deep.loss,
             "epsilon": agent.exploration,
+            "reward": agent.means.reward,
             "mean_response": agent.means.response,
             "mean_energy": agent.means.energy,
         }
         for name, figure in figures.items():
             self._writer.add_scalar(name, figure, self.updates)
+        self._writer.flush()  # nobody says when the last entry has been made
 
 
 def _within(name: str, value: float, low: float, high: float) -> float:

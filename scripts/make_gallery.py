@@ -1,0 +1,150 @@
+"""Draw the pictures of docs/gallery.md: `python scripts/make_gallery.py [--plots | --panels] [--out FOLDER]`.
+
+Plots come from small experiments, one of every kind, so that each plot of the catalogue is drawn once; panels are
+photographed one by one from a real `hms serve` in a real Chromium. Takes about three minutes on two quiet cores; needs
+Node.js when the dashboard is not built yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import Page, ViewportSize, sync_playwright
+from take_screenshots import RACE_SECONDS, SETTLE_MS, with_palette
+
+from hybrid_scheduler.engine.race import Race
+from hybrid_scheduler.experiments.files import write_result
+from hybrid_scheduler.experiments.registry import experiment_classes
+from hybrid_scheduler.experiments.runner import run_experiment
+from hybrid_scheduler.hardware.machine import usable_cores
+from hybrid_scheduler.reports.catalogue import PLOTS, draw
+from hybrid_scheduler.reports.race import OneRace, race_run
+from hybrid_scheduler.reports.run_folder import Run, open_run
+from hybrid_scheduler.scenario import Load, PresetTasks, Scenario
+from hybrid_scheduler.schedulers.registry import create_scheduler
+
+ROOT = Path(__file__).resolve().parents[1]
+DEFAULT = ROOT / "docs" / "pictures" / "gallery"
+
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+from browser_pages import free_port  # noqa: E402
+from served_dashboard import ServedDashboard, build_dashboard  # noqa: E402
+
+SEEDS = range(1, 6)
+SMALL: dict[str, Any] = {"tasks": 200, "train_tasks": 200}
+SIZES: dict[str, dict[str, Any]] = {
+    "heavy": {"tasks": 1000},
+    "mixed": {"tasks": 500, "train_tasks": 500},
+    "shift": {"tasks": 300, "train_tasks": 400},
+}
+"""Tasks of each experiment: few, because a picture needs a typical shape, not a result."""
+WINDOW, PLOT_WIDTH, PANEL_WIDTH = 1000, 760, 700
+LOAD, SPEED = "0.3", "5"
+VIEWS = {"Global comparison": None, "Scheduler details": "rl agent", "Historical analysis": None}
+"""Links to the views with panels; of which scheduler, where there is one for each."""
+
+
+def draw_plots(folder: Path) -> list[str]:
+    """One picture of every plot; gives their names."""
+    done: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="hms-gallery-") as scratch:
+        for run in (*_experiments(Path(scratch)), _graph(Path(scratch))):
+            wanted = [name for name in run.document["plots"] if name not in done]
+            for picture in draw(run, Path(scratch), wanted):
+                name = max((name for name in wanted if picture.name.startswith(name)), key=len)
+                if name not in done:
+                    _keep(picture.path, folder / f"plot-{name}.png", PLOT_WIDTH)
+                    done.append(name)
+    if lacking := PLOTS.keys() - set(done):
+        sys.exit(f"no run draws {', '.join(sorted(lacking))}; give one the data for it")
+    return done
+
+
+def _experiments(scratch: Path) -> list[Run]:
+    runs = []
+    # Ablations last: the others draw the same plots with fewer lines.
+    for name, kind in sorted(experiment_classes().items(), key=lambda each: each[0] == "ablation"):
+        folder = scratch / name
+        chosen = kind(**(SMALL | SIZES.get(name, {})))
+        write_result(run_experiment(chosen, SEEDS, jobs=usable_cores(), folder=folder), folder)
+        runs.append(open_run(folder))
+    return runs
+
+
+def _graph(scratch: Path) -> Run:
+    """A race of tasks that wait for each other."""
+    scenario = Scenario(PresetTasks("uniform", dependency_prob=0.5), num_tasks=40, arrivals=Load(0.6), seed=3)
+    race = Race(scenario.batch(), scenario.world, seed=scenario.seed)
+    outcomes = {name: race.run(create_scheduler(name)) for name in ("mct", "oracle")}
+    one = OneRace("", "", scenario.seed, race.tasks, outcomes, scenario.world.facts())
+    return race_run(one, scratch / "graph")
+
+
+def take_panels(folder: Path) -> list[str]:
+    """One picture of every panel of every view; gives their ids."""
+    build_dashboard()
+    done: list[str] = []
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        # Learners are saved often, so that their history has something to show.
+        ServedDashboard(Path(scratch), free_port(), "--load", LOAD, "--speed", SPEED, SAVE_INTERVAL="10") as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        size = ViewportSize(width=WINDOW, height=2400)
+        context = browser.new_context(viewport=size, color_scheme="dark")
+        context.add_init_script("localStorage.setItem('hms.tour.seen', 'true')")
+        page = context.new_page()
+        page.goto(server.address)
+        page.wait_for_timeout(RACE_SECONDS * 1000)
+        server.post("/api/simulation/pause")  # bars that are just overtaking would lie on each other
+        for view, scheduler in VIEWS.items():
+            page.get_by_role("link", name=view, exact=True).click()
+            if scheduler is not None:
+                page.get_by_role("link", name=scheduler).click()
+            page.wait_for_timeout(SETTLE_MS)
+            done += _photograph(page, folder)
+        browser.close()
+    return done
+
+
+def _photograph(page: Page, folder: Path) -> list[str]:
+    names = page.eval_on_selector_all("[data-testid^=panel-]", "panels => panels.map((each) => each.dataset.testid)")
+    for name in names:
+        file = folder / f"{name}.png"
+        page.get_by_test_id(name).screenshot(path=file)
+        _keep(file, file, PANEL_WIDTH)
+    return [re.sub("^panel-", "", name) for name in names]
+
+
+def _keep(source: Path, target: Path, width: int) -> None:
+    """Narrower, and with a palette instead of true colour."""
+    with Image.open(source) as picture:
+        small = picture.convert("RGB")
+        small.thumbnail((width, 4 * width), Image.Resampling.LANCZOS)
+        with_palette(small).save(target, optimize=True)
+
+
+def main() -> None:
+    """Draw what is asked for, by default all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--plots", action="store_true", help="the plots alone")
+    parser.add_argument("--panels", action="store_true", help="the panels alone")
+    parser.add_argument("--out", type=Path, default=DEFAULT, metavar="FOLDER", help="default docs/pictures/gallery")
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    drawn = [] if asked.panels else draw_plots(asked.out)
+    taken = [] if asked.plots else take_panels(asked.out)
+    total = sum(file.stat().st_size for file in asked.out.glob("*.png"))
+    sys.stdout.write(f"{asked.out}: {len(drawn)} plots, {len(taken)} panels, {total / 1e6:.1f} MB\n")
+
+
+if __name__ == "__main__":
+    main()

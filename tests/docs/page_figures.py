@@ -1,0 +1,33 @@
+"""The figures of a page: those that are stated must be the code's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+FENCED = re.compile(r"^ *```.*?^ *```[ \t]*$", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+ADDRESS = re.compile(r"\]\([^)]*\)|<https?:[^>]*>")
+CODE = re.compile(r"`[^`]*`")
+SENTENCE = re.compile(r"[^.;:|]*\d[^.;:|]*")
+
+
+def prose(text: str) -> str:
+    """A page on one line, without its examples and without the addresses of its links."""
+    for part in (FENCED, COMMENT):
+        text = part.sub(" ", text)
+    return " ".join(ADDRESS.sub("]", text).split())
+
+
+def missing(text: str, facts: Iterable[str]) -> list[str]:
+    """The facts that a page does not state in these words: what the code says has changed, or the page."""
+    words = prose(text)
+    return [fact for fact in facts if fact not in words]
+
+
+def unexplained(text: str, known: Iterable[str]) -> list[str]:
+    """Phrases with a number that stand in none of the known phrases; what is typed (`--gpus 2`) is an example."""
+    words = prose(text)
+    for phrase in sorted(known, key=len, reverse=True):
+        words = words.replace(phrase, " ")
+    return [found.strip() for found in SENTENCE.findall(CODE.sub(" ", words))]
