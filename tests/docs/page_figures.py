@@ -9,7 +9,8 @@ FENCED = re.compile(r"^ *```.*?^ *```[ \t]*$", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 ADDRESS = re.compile(r"\]\([^)]*\)|<https?:[^>]*>")
 CODE = re.compile(r"`[^`]*`")
-SENTENCE = re.compile(r"[^.;:|]*\d[^.;:|]*")
+BORDER = re.compile(r"(?<=[.;:|])\s+")
+RECORD = re.compile(r"\[ADR \d+\]")
 
 
 def prose(text: str) -> str:
@@ -30,4 +31,5 @@ def unexplained(text: str, known: Iterable[str]) -> list[str]:
     words = prose(text)
     for phrase in sorted(known, key=len, reverse=True):
         words = words.replace(phrase, " ")
-    return [found.strip() for found in SENTENCE.findall(CODE.sub(" ", words))]
+    pieces = BORDER.split(CODE.sub(" ", RECORD.sub(" ", words)))
+    return [piece for piece in pieces if re.search(r"\d", piece)]

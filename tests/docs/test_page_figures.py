@@ -1,0 +1,213 @@
+"""Figures in README and documentation are the code's; a page may state no other.
+
+The FAQ and the theory chapters have tests of their own, RESULTS.md is generated, and decision records are of their day.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from page_figures import missing, unexplained
+
+from hybrid_scheduler.cli import BAD_INPUT, stored_run
+from hybrid_scheduler.cli.serve import UNSUPPORTED
+from hybrid_scheduler.config.files import VARIABLES
+from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
+from hybrid_scheduler.config.service import SHORTEST_TOKEN, SMALLEST_STORE, ServiceSettings
+from hybrid_scheduler.config.yaml_reader import DEEPEST
+from hybrid_scheduler.live import backlogs, command_queue, runner
+from hybrid_scheduler.metrics.overloaded import SERVICE_TIMES
+from hybrid_scheduler.model.ranges import SECONDS
+from hybrid_scheduler.physics.cost import MAX_SPEEDUP
+from hybrid_scheduler.physics.device import MOST_DEVICES, Device
+from hybrid_scheduler.physics.optimum import STEPS
+from hybrid_scheduler.physics.settings import DOLLARS_PER_KWH
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML
+from hybrid_scheduler.schedulers.rl_agent import LOG_EVERY, DQNScheduler
+from hybrid_scheduler.server import connections, experiment_jobs, health_watch, http_protocol, logs
+from hybrid_scheduler.server.routes.history import FULL_HISTORY
+from hybrid_scheduler.server.serve import MOST_INCOMING
+from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS
+from hybrid_scheduler.store import reserve, runs, writing
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN_TESTS = {"faq.md", "gallery.md", "queues-and-amdahl.md", "forests-and-q-learning.md"}
+DOCUMENTS = sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "adr")
+PAGES = [ROOT / "README.md", *(page for page in DOCUMENTS if page.name not in OWN_TESTS)]
+STATUS_CODES = re.compile(r"(?<![\d.])(?:20[0-2]|40[0-9]|41[35]|42[1-9]|431|50[03])(?!\d|\.\d)")
+SEARCH = f"steps of {100 // STEPS} %"
+CPU, GPU = Device("cpu", "cpu"), Device("gpu", "gpu")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PYTHON = f"Python {PROJECT['requires-python'].removeprefix('>=')} or later"
+TORCH = next(each.removeprefix("torch==") for each in PROJECT["dependencies"] if each.startswith("torch=="))
+KILOBYTE, MEGABYTE = 1024, 1 << 20
+
+
+def _spaced(value: float) -> str:
+    return f"{value:,.0f}".replace(",", " ")
+
+
+def _facts() -> dict[str, list[str]]:
+    """What the code says, in the words of each page."""
+    forest, agent, service, physics = HybridML(), DQNScheduler(), ServiceSettings(_env_file=None), PhysicsSection()
+    scrape = yaml.safe_load((ROOT / "deploy/prometheus.yml").read_text("utf-8"))["global"]["scrape_interval"]
+    penalty, http, wait = f"{physics.coexecution_penalty:.0%}".replace("%", " %"), http_protocol, DEFAULT_TIMEOUTS
+    held = wait.ping + wait.pong + wait.grace
+    return {
+        "README.md": [PYTHON],
+        "learners.md": [
+            f"every {forest.retrain_interval} tasks",
+            f"the latest {forest.window} rows",
+            "share of {:.0f}, {:.0f} or {:.0f} %".format(*(100 * share for share in agent.fractions)),
+            f"{agent.energy_weight:g} by default",
+        ],
+        "oracle.md": [SEARCH, f"the {100 // STEPS} % grid"],
+        "physics.md": [
+            f"1 + {MAX_SPEEDUP - 1:g}·I, at most {MAX_SPEEDUP:g}",
+            f"1 / ((1 − I) + I / {MAX_SPEEDUP:g})",
+            f"{_spaced(GPU.bandwidth)} MB/s by default",
+            f"({penalty})",
+            f"GPU {GPU.watts:g} W, CPU {CPU.watts:g} W, idle power {GPU.idle_watts:g}",
+            f"${GPU.dollars_per_second:.4f} per busy GPU second and ${CPU.dollars_per_second:.5f} per busy CPU second",
+            f"${DOLLARS_PER_KWH:g} per kWh",
+        ],
+        "queues.md": [f"above {SERVICE_TIMES:g} mean service times"],
+        "earlier-documents.md": [
+            SEARCH,
+            f"${DOLLARS_PER_KWH:g} per kWh",
+            f"a penalty of {penalty}",
+            "one port, 8000",
+        ],
+        "deployment.md": [
+            f"every {scrape.removesuffix('s')} seconds",
+            f"PyTorch {TORCH}",
+            f"{service.retention_mb} MB at most",
+        ],
+        "experiments.md": [f"last {stored_run.MOST_TASKS:,} tasks"],
+        "own-node.md": [f"at most {MOST_DEVICES} devices", f"deeper than {DEEPEST} levels"],
+        "own-trace.md": [f"{SECONDS.low:g} to {SECONDS.high:.0e}".replace("+0", "").replace("e-09", "e-9")],
+        "tensorboard.md": [f"Every {LOG_EVERY} gradient steps"],
+        "quick-start.md": [PYTHON],
+        "troubleshooting.md": [f"exit code {BAD_INPUT}"],
+        "service.md": [
+            f"exit code {UNSUPPORTED}",
+            f"at least {SHORTEST_TOKEN} characters",
+            f"rotated at {logs.FILE_BYTES / 1e6:g} MB",
+            f"at least {SMALLEST_STORE}; 0 for no limit",
+            f"the latest {FULL_HISTORY} training records",
+            f"longer than {command_queue.CLEAR_SECONDS:g} s",
+            f"the latest {experiment_jobs.MOST_JOBS} jobs",
+            f"larger than {http.MOST_HEADER_BYTES // KILOBYTE} kB",
+            SEARCH,
+            f"over {MOST_INCOMING // KILOBYTE} KB",
+            f"ping, every {wait.ping:g} s",
+            f"reads nothing for {held:g} s",
+            f"{service.retention_mb} MB hold",
+            f"more than {runs.MOST_RUNS} runs",
+            f"the newest {writing.KEPT_VERSIONS} entries",
+            f"of {reserve.SHARE:.0%} of its size, {reserve.LEAST // MEGABYTE} to {reserve.MOST // MEGABYTE} MB".replace(
+                "%", " %"
+            ),
+            f"less than {reserve.LEFT_FREE // MEGABYTE} MB of the disk",
+            f"the engine for less than {wait.outage:g} s",
+            f"nobody has owned the race for {wait.outage:g} s",
+            f"headers of {http.MOST_HEADER_BYTES // KILOBYTE} kB at most",
+            f"{http.HEADER_SECONDS:g} s for the headers, {http.BODY_SECONDS:g} s for the body",
+            f"{http.IDLE_SECONDS:g} s between two calls, {http.UNREAD_SECONDS:g} s to read",
+            f"{connections.HEALTH_PLACES} places are kept",
+            f"more than {_spaced(backlogs.MOST_UNFINISHED)} unfinished tasks",
+            f"more than {backlogs.MOST_STUCK} that would take another hour",
+            f"more than {_spaced(runner.MOST_WAITING)} unfinished tasks",
+            f"under way within {wait.shutdown:g} s",
+        ],
+    }
+
+
+KNOWN = {
+    "README.md": [
+        "Node.js 20",
+        "at 30 % load",
+        "from 0 (time only) to 1 (energy only)",
+        "(0 to 1)",
+        "on 100 000 tasks and five devices",
+        "125 times SimPy (87 times with dependencies)",
+        "150 times as fast as the same rule in SimPy, and 8 times",
+        "over seeds 1 to 5",
+    ],
+    "architecture.md": ["above 0 and at most 1", "one part of share 1", *(f" {number}. " for number in range(1, 6))],
+    "bounds.md": ["adding up to 1"],
+    "learners.md": ["from 0 (time only) to 1 (energy only)"],
+    "oracle.md": ["from 0 to 100 %"],
+    "physics.md": ["factor of mean 1"],
+    "queues.md": ["arrivals at 60 % of it", "near 1 the", "above 1 every", "long before 1", "M/M/1 and M/D/1"],
+    "earlier-documents.md": ["shares of 0.5 and 0.3", "15 to 20 % better", "R² of 0.78 to 0.82"],
+    "deployment.md": ["(0600, its folder 0700)", "at 0,", "the 99th percentile"],
+    "experiments.md": ["95 % interval", "folder of run 7"],
+    "own-agent.md": ["0 is the CPU, 1 the GPU that would be done first, 2 the second", "Stable-Baselines3"],
+    "own-node.md": ["A speed of 0.5 would"],
+    "own-scheduler.md": ["gives 80 % to a GPU"],
+    "own-trace.md": [
+        "above 0",
+        "0 to 1 |",
+        "at least 0",
+        "0, 1, 2, …",
+        "all at 0",
+        "CPU of speed 1,",
+        "stretches them to 80 %",
+    ],
+    "tensorboard.md": ["near −1 by construction", "Stable-Baselines3"],
+    "index.md": ["at 30 % load"],
+    "quick-start.md": ["the same 500 tasks", "arrive at 60 %"],
+    "service.md": [
+        "on port 6379",
+        "one /64 network for IPv6",
+        "0 for no limit",
+        "per /64 network for IPv6",
+        "is 1 to 1000",
+        "HTTP/1.1",
+        "more than 1000 runs",
+        "A year of six schedulers takes 4 MB",
+        "on 127.0.0.1 unless",
+        "(0600, folders 0700)",
+        "ends after 10⁹ simulated seconds",
+    ],
+}
+"""Numbers that are no figures of ours: examples, names, the ends of a range; or measured, which benchmarks repeat."""
+
+
+@pytest.fixture(scope="module")
+def facts() -> dict[str, list[str]]:
+    return _facts()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_figure_is_the_codes(page: Path, facts: dict[str, list[str]]) -> None:
+    text, said, known = page.read_text("utf-8"), facts.get(page.name, []), KNOWN.get(page.name, [])
+    assert missing(text, said) == [], "the code says so, the page does not"
+    assert missing(text, known) == [], "nobody says so any more"
+    if page.name == "service.md":
+        text = STATUS_CODES.sub("", re.sub(r"^\| `[A-Z_]+` \|.*$", "", text, flags=re.MULTILINE))
+    assert unexplained(text, [*said, *known]) == []
+
+
+def test_facts_are_of_pages_that_are_there(facts: dict[str, list[str]]) -> None:
+    assert facts.keys() | KNOWN.keys() <= {page.name for page in PAGES}
+    assert runner.LONGEST_RUN == 1e9
+    assert health_watch.DEATHS == 3
+
+
+def test_defaults_of_the_service_are_those_of_the_table() -> None:
+    page = (ROOT / "docs" / "service.md").read_text("utf-8")
+    table = dict(re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \|", page, re.MULTILINE))
+    settings, race = ServiceSettings(_env_file=None), SimulationSection()
+    for name, shown in table.items():
+        value = getattr(race if name in VARIABLES else settings, name.lower())
+        secret = value.get_secret_value() if hasattr(value, "get_secret_value") else value
+        if shown in ("none", "by environment"):
+            assert secret in (None, "", ()), name
+        else:
+            assert shown.strip("`") == (f"{secret:g}" if isinstance(secret, float) else str(secret)), name
