@@ -170,7 +170,7 @@ def facts() -> dict[str, list[str]]:
 def test_every_group_of_questions_is_there() -> None:
     groups = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
     assert groups == ["First contact", "The model", "Workloads", "Rules", "The forest", "The agent", "Running it"]
-    assert len(ANSWERS) >= 70
+    assert len(ANSWERS) >= 73, "a question was dropped"
 
 
 @pytest.mark.parametrize("question", ANSWERS)
