@@ -7,6 +7,7 @@ import { ConnectionBanner } from "./shell/connection-banner";
 import { Header } from "./shell/header";
 import { Inspector } from "./shell/inspector";
 import { Notices } from "./shell/notices";
+import { ShowMe } from "./shell/show-me";
 import { TokenDialog } from "./shell/token-dialog";
 import { Tour } from "./shell/tour";
 import { Empty } from "./ui/empty";
@@ -43,6 +44,7 @@ export function App() {
       </a>
       <Header route={route} scheduler={(route.view === "scheduler" ? route.name : null) ?? favourite?.name} />
       <ConnectionBanner />
+      <ShowMe />
       <main id="main" tabIndex={-1} className="outline-none">
         {(route.view === "global" || route.view === "history") && <h1 className="sr-only">{title}</h1>}
         <Suspense fallback={<Empty>Loading …</Empty>}>

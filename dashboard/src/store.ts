@@ -40,7 +40,7 @@ export function persisted<T>(key: string, fallback: T, accepts: (value: unknown)
   return store;
 }
 
-function readStored<T>(key: string, fallback: T, accepts: (value: unknown) => value is T): T {
+export function readStored<T>(key: string, fallback: T, accepts: (value: unknown) => value is T): T {
   const text = localStorage.getItem(key);
   if (text === null) return fallback;
   try {

@@ -49,15 +49,18 @@ interface Call {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   body?: unknown;
   signal?: AbortSignal;
+  /** Goes out even when the page is being left. */
+  keepalive?: boolean;
 }
 
-async function send(path: string, { method = "GET", body, signal }: Call): Promise<Response> {
+async function send(path: string, { method = "GET", body, signal, keepalive }: Call): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json" };
   const token = currentToken();
   if (token !== null) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   try {
-    return await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    return await fetch(path, { method, headers, body: text, signal, keepalive });
   } catch (error) {
     if (error instanceof TypeError) throw new ApiError("The service cannot be reached.", 0, "unreachable");
     throw error;
@@ -106,8 +109,8 @@ export const api = {
   pulse: (scheduler: string, signal?: AbortSignal) =>
     request<PulseHistory>(`/api/simulation/pulse${query({ scheduler })}`, { signal }),
   control: (control: Control) => request<ControlAnswer>(`/api/simulation/${control}`, { method: "POST" }),
-  changeSettings: (change: SettingsChange) =>
-    request<LiveSettings>("/api/simulation/settings", { method: "PATCH", body: change }),
+  changeSettings: (change: SettingsChange, { keepalive }: Pick<Call, "keepalive"> = {}) =>
+    request<LiveSettings>("/api/simulation/settings", { method: "PATCH", body: change, keepalive }),
   learnFromStore: (scheduler: string) =>
     request<LearnAnswer>(`/api/schedulers/${encodeURIComponent(scheduler)}/learn`, { method: "POST" }),
   submitTask: (task: TaskRequest) => request<TaskAccepted>("/api/tasks", { method: "POST", body: task }),

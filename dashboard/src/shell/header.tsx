@@ -1,9 +1,10 @@
 /** Name, views, state and controls. */
-import { CircleHelp, Moon, Plus, SlidersHorizontal, Sun } from "lucide-react";
+import { CircleHelp, Clapperboard, Moon, Plus, SlidersHorizontal, Sun } from "lucide-react";
 import { useState } from "react";
 import { formatNumber, formatSeconds } from "../format";
 import { useLive } from "../live/store";
 import { Link, type Route, schedulerPath } from "../router";
+import { startShowMe } from "../show-me/director";
 import { useTheme } from "../theme";
 import { RaceControls } from "./controls";
 import { SettingsDialog } from "./settings-dialog";
@@ -79,6 +80,15 @@ export function Header({ route, scheduler }: HeaderProps) {
           onClick={() => setDialog("settings")}
         >
           <SlidersHorizontal size={16} aria-hidden />
+        </button>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Show me: a guided run of a minute and a half"
+          title="Show me: a guided run of a minute and a half"
+          onClick={() => void startShowMe()}
+        >
+          <Clapperboard size={17} aria-hidden />
         </button>
         <button
           type="button"

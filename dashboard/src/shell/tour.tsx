@@ -1,5 +1,6 @@
 /** Three steps for the first visit: the kitchen, the race, the hands-on part. */
 import { useState } from "react";
+import { startShowMe } from "../show-me/director";
 import { persisted, useStore } from "../store";
 import { Dialog } from "../ui/dialog";
 import { KitchenPicture } from "./kitchen-picture";
@@ -17,7 +18,7 @@ const STEPS = [
   },
   {
     title: "Now turn it up",
-    text: "Turn the load dial and watch who breaks first. Click any bar, row or block to see a decision: what every device would have cost, what was chosen, and why. Every panel has a question mark that says how to read it; panels can be moved, resized and hidden.",
+    text: "Turn the load dial and watch who breaks first, or let the page show you in a minute and a half. Click any bar, row or block to see a decision: what every device would have cost, what was chosen, and why. Every panel has a question mark that says how to read it; panels can be moved, resized and hidden.",
   },
 ] as const;
 
@@ -59,6 +60,18 @@ function TourDialog() {
         >
           {last ? "Start" : "Next"}
         </button>
+        {last && (
+          <button
+            type="button"
+            className="button button-accent"
+            onClick={() => {
+              finish();
+              void startShowMe();
+            }}
+          >
+            Show me
+          </button>
+        )}
       </div>
     </Dialog>
   );
