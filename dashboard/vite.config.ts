@@ -13,6 +13,10 @@ export default defineConfig({
     emptyOutDir: true,
     // The service's content security policy has no room for data: addresses.
     assetsInlineLimit: 0,
+    // The dashboard, and the API page at /docs.
+    rollupOptions: { input: ["index.html", "docs.html"] },
+    // Swagger UI comes in one piece, for the API page alone.
+    chunkSizeWarningLimit: 1600,
   },
   server: { proxy: { "/api": service, "/ws": { target: service, ws: true } } },
   test: { environment: "jsdom", include: ["tests/**/*.test.{ts,tsx}"], setupFiles: ["tests/setup.ts"] },

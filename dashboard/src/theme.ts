@@ -27,10 +27,14 @@ function apply(): void {
 }
 
 /** Before the first paint, and whenever system or person changes their mind. */
-export function followTheme(): void {
-  apply();
-  watchSystem(apply);
-  themeChoice.subscribe(apply);
+export function followTheme(also: (shown: "dark" | "light") => void = () => {}): void {
+  const follow = () => {
+    apply();
+    also(shownTheme());
+  };
+  follow();
+  watchSystem(follow);
+  themeChoice.subscribe(follow);
 }
 
 export function useTheme(): { shown: "dark" | "light"; toggle: () => void } {

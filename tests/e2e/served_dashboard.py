@@ -27,7 +27,7 @@ def build_dashboard() -> None:
     with (ROOT / ".dashboard.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         inputs = [path for folder in ("src", "public") for path in (SOURCES / folder).rglob("*") if path.is_file()]
-        inputs += [SOURCES / "package-lock.json", SOURCES / "index.html", SOURCES / "vite.config.ts"]
+        inputs += [SOURCES / name for name in ("package-lock.json", "index.html", "docs.html", "vite.config.ts")]
         if BUILT.is_file() and BUILT.stat().st_mtime >= max(path.stat().st_mtime for path in inputs):
             return
         npm = shutil.which("npm")

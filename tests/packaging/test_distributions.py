@@ -100,6 +100,8 @@ def test_wheel_has_the_dashboard_when_it_is_built(wheel: Path) -> None:
         if file.is_file()
     }
     assert there - _names(wheel) == set(), "pyproject.toml must name the built dashboard among hatch's artifacts"
+    pages = {name for name in there if name.endswith(".html")}
+    assert pages in (set(), {f"hybrid_scheduler/server/static/{name}.html" for name in ("index", "docs")})
 
 
 def test_building_makes_a_dashboard_that_is_absent(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from running_service import NewService, Service
 
 from hybrid_scheduler.server.routes import pages
+from hybrid_scheduler.server.security import CONTENT_SECURITY_POLICY
 
 HTML = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
 
@@ -24,6 +25,7 @@ def built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, new_service: NewServi
     static = tmp_path / "static"
     (static / "assets").mkdir(parents=True)
     (static / "index.html").write_text("<!doctype html><title>dashboard</title>")
+    (static / "docs.html").write_text("<!doctype html><title>API</title>")
     (static / "favicon.svg").write_text("<svg/>")
     (static / "assets" / "index-abc.js").write_text("let a = 1;")
     (static / "assets" / "index-abc.css").write_text("a {}")
@@ -56,6 +58,21 @@ def test_browsers_get_the_dashboard_once_it_is_built(built: Service) -> None:
     assert "Accept" in page.headers["Vary"]
     assert built.client.get("/").json()["status"] == "online"
     assert built.client.head("/", headers=HTML).status_code == 200
+
+
+def test_the_api_page_has_an_address_of_its_own_and_no_other_policy(built: Service) -> None:
+    page = built.client.get("/docs")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "<title>API</title>" in page.text
+    assert page.headers["Cache-Control"] == "no-cache"
+    assert page.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+    assert built.client.head("/docs").status_code == 200
+
+
+def test_without_the_api_page_the_answer_says_how_to_get_it(unbuilt: Service) -> None:
+    answer = unbuilt.client.get("/docs", headers=HTML)
+    assert answer.status_code == 404
+    assert "/api/openapi.json" in answer.json()["error"]["message"]
 
 
 def test_deep_links_lead_to_the_dashboard(built: Service) -> None:

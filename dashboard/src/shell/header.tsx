@@ -1,5 +1,5 @@
 /** Name, views, state and controls. */
-import { CircleHelp, Clapperboard, Moon, Plus, SlidersHorizontal, Sun } from "lucide-react";
+import { Braces, CircleHelp, Clapperboard, Moon, Plus, SlidersHorizontal, Sun } from "lucide-react";
 import { useState } from "react";
 import { formatNumber, formatSeconds } from "../format";
 import { useLive } from "../live/store";
@@ -99,6 +99,9 @@ export function Header({ route, scheduler }: HeaderProps) {
         >
           <CircleHelp size={17} aria-hidden />
         </button>
+        <a className="icon-button hidden sm:inline-grid" href="/docs" aria-label="API" title="API: every call, to try">
+          <Braces size={17} aria-hidden />
+        </a>
         <button
           type="button"
           className="icon-button"

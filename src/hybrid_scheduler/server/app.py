@@ -71,6 +71,7 @@ def create_app(
         description=DESCRIPTION,
         openapi_url="/api/openapi.json",
         # The pages FastAPI brings load their scripts from elsewhere, which the content security policy forbids.
+        # `/docs` is a page of ours (`routes.pages`).
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,

@@ -1,4 +1,4 @@
-"""The dashboard: its page at `/` and at its deep links, its files, and a plain page until it is built."""
+"""The dashboard: its page at `/` and at its deep links, its files, and a plain page until it is built; the API page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from hybrid_scheduler.server.errors import declared, http_error
+from hybrid_scheduler.server.errors import ApiError, declared, http_error
 from hybrid_scheduler.server.schemas import Online
 
 router = APIRouter(tags=["dashboard"])
@@ -48,6 +48,19 @@ async def root(request: Request, response: Response) -> Any:
 async def root_head(request: Request) -> Response:
     """As `GET /`, less the body."""
     return index_page() if wants_html(request) else Response(media_type="application/json")
+
+
+@router.api_route("/docs", methods=["GET", "HEAD"], include_in_schema=False)
+async def api_page() -> Response:
+    """Every call of the API, to read and to try; built together with the dashboard."""
+    built = STATIC / "docs.html"
+    if not built.is_file():
+        raise ApiError(
+            404,
+            "the API page is not built: it comes with the dashboard, by 'npm --prefix dashboard ci' and "
+            "'npm --prefix dashboard run build'; /api/openapi.json describes the API to programs",
+        )
+    return FileResponse(built, media_type="text/html", headers={"Cache-Control": ASK_AGAIN})
 
 
 class AssetFiles(StaticFiles):
