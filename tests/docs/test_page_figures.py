@@ -32,7 +32,8 @@ from hybrid_scheduler.server import connections, experiment_jobs, health_watch, 
 from hybrid_scheduler.server.routes.history import FULL_HISTORY
 from hybrid_scheduler.server.serve import MOST_INCOMING
 from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS
-from hybrid_scheduler.store import reserve, runs, writing
+from hybrid_scheduler.store import reserve
+from hybrid_scheduler.store.limits import DEFAULT_LIMITS
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_TESTS = {"faq.md", "gallery.md", "queues-and-amdahl.md", "forests-and-q-learning.md"}
@@ -107,8 +108,8 @@ def _facts() -> dict[str, list[str]]:
             f"ping, every {wait.ping:g} s",
             f"reads nothing for {held:g} s",
             f"{service.retention_mb} MB hold",
-            f"more than {runs.MOST_RUNS} runs",
-            f"the newest {writing.KEPT_VERSIONS} entries",
+            f"more than {DEFAULT_LIMITS.runs} runs",
+            f"the newest {DEFAULT_LIMITS.versions} entries",
             f"of {reserve.SHARE:.0%} of its size, {reserve.LEAST // MEGABYTE} to {reserve.MOST // MEGABYTE} MB".replace(
                 "%", " %"
             ),

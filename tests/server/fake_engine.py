@@ -198,6 +198,7 @@ class FakeEngine:
             raise EngineError(f"{scheduler!r} is not in the race", code="not_racing", status=404)
         points = [{"time": 10.0, "utilization": [0.5, 0.25]}]
         return {"run_id": self.run_id, "now": 11.0, "devices": ["cpu_0", "gpu_0"], "points": points}
+
     async def _learn(self, scheduler: str) -> dict[str, Any]:
         if scheduler not in self.settings["schedulers"]:
             raise EngineError(f"{scheduler!r} is not in the race", code="not_racing", status=404)
