@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from browser_pages import NewPage
 from playwright.sync_api import Page, expect
-from served_dashboard import ServedDashboard
+from served_dashboard import SOURCES, ServedDashboard
 
-VIEWS = {
-    "global": ("/", ["race", "summary", "load", "workload", "scoreboard", "heatmap", "ledger", "console", "compare"]),
-    "scheduler": ("/scheduler/rl_agent", ["pulse", "spider", "split", "timeline", "learning"]),
-    "history": ("/history", ["overtime", "curves", "runs", "retraining", "trends", "insights"]),
-    "experiments": ("/experiments", []),
-}
+VIEWS = {"global": "/", "scheduler": "/scheduler/rl_agent", "history": "/history", "experiments": "/experiments"}
+UNHURRIED = {"panel-retraining", "panel-runs"}
+"""Panels that need not have anything to show within seconds."""
+
+
+def panels(page: Page) -> set[str]:
+    return set(page.locator("section[data-testid^=panel-]").evaluate_all("found => found.map((e) => e.dataset.testid)"))
+
+
+def test_every_panel_has_its_place_in_a_view(new_page: NewPage, live_server: ServedDashboard) -> None:
+    listed = (SOURCES / "src/widgets/index.ts").read_text(encoding="utf-8")
+    missing = {f"panel-{name}" for name in re.findall(r"^  (\w+): \(\) => import", listed, re.MULTILINE)}
+    assert len(missing) > 10
+    page = new_page()
+    for path in VIEWS.values():
+        page.goto(live_server.address + path)
+        page.get_by_test_id("state-pill").wait_for()
+        if path != "/experiments":
+            page.locator("section[data-testid^=panel-]").first.wait_for()
+            expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        missing -= panels(page)
+    assert missing == set()
 
 
 @pytest.mark.parametrize("width", [390, 1280, 1920])
@@ -22,15 +39,15 @@ VIEWS = {
 def test_every_view_shows_its_panels_at_every_width(
     view: str, width: int, new_page: NewPage, live_server: ServedDashboard, artefacts: Path
 ) -> None:
-    path, panels = VIEWS[view]
     page = new_page(width, 1080, color_scheme="dark")
-    page.goto(live_server.address + path)
-    for panel in panels:
-        expect(page.get_by_test_id(f"panel-{panel}")).to_be_visible()
-    for panel in set(panels) - {"retraining", "runs"}:
-        expect(page.get_by_test_id(f"panel-{panel}").get_by_test_id("empty")).to_have_count(0, timeout=20_000)
+    page.goto(live_server.address + VIEWS[view])
     if view == "experiments":
         expect(page.get_by_test_id("run").first).to_contain_text("live")
+    else:
+        page.locator("section[data-testid^=panel-]").first.wait_for()
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    for panel in panels(page) - UNHURRIED:
+        expect(page.get_by_test_id(panel).get_by_test_id("empty")).to_have_count(0, timeout=20_000)
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wider <= 0, "the page scrolls sideways"
     page.screenshot(path=artefacts / f"{view}-{width}.png", full_page=True)

@@ -77,6 +77,15 @@ async def updates(service: LiveService, seconds: float) -> list[dict[str, Any]]:
             return found[1:]
 
 
+def test_the_pulse_of_the_run_is_answered_while_it_races(racing: LiveService) -> None:
+    def pulse(scheduler: str) -> httpx.Response:
+        return racing.client.get("/api/simulation/pulse", params={"scheduler": scheduler})
+
+    points = until(lambda: len(found := pulse("greedy").json()["points"]) > 3 and found, "four points")
+    assert all(0.0 <= share <= 1.0 for point in points for share in point["utilization"])
+    assert "round_robin" in refused(pulse("rl_agent"), 404, "not_racing")
+
+
 def test_the_race_runs_and_is_stored(racing: LiveService) -> None:
     racing.change(speed=20.0)
     before = racing.status()

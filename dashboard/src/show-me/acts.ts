@@ -26,17 +26,17 @@ export const ACTS: readonly Act[] = [
     moment: 1,
     toldAt: 6,
   },
-  { title: "The load rises", seconds: 14, change: { load: 0.2 }, moment: 2, toldAt: null },
-  { title: "The load rises again", seconds: 12, change: { load: 0.4 }, moment: 2, toldAt: 10 },
-  { title: "Rush hour", seconds: 16, change: { load: 0.6 }, moment: 3, toldAt: 11 },
+  { title: "The load rises", seconds: 16, change: { load: 0.2 }, moment: 2, toldAt: null },
+  { title: "The load rises again", seconds: 14, change: { load: 0.4 }, moment: 2, toldAt: 12 },
+  { title: "Rush hour", seconds: 18, change: { load: 0.6 }, moment: 3, toldAt: 12 },
   {
     title: "Other tasks come in, small ones that want the CPU",
     seconds: 10,
-    change: { preset: "cpu_favourable", load: 0.45 },
+    change: { preset: "cpu_favourable", load: 0.5 },
     moment: 4,
     toldAt: 8,
   },
-  { title: "The learners find their feet", seconds: 28, change: {}, moment: 5, toldAt: 28 },
+  { title: "The learners find their feet", seconds: 22, change: {}, moment: 5, toldAt: 22 },
 ];
 
 export const TOTAL_SECONDS = ACTS.reduce((sum, act) => sum + act.seconds, 0);

@@ -56,7 +56,7 @@ class Engine:
                 if self._commands.changed:
                     self._commands.changed = False
                     self._reporter.report(changed=True)
-                    self._commands.send_replies()
+                self._commands.send_replies()
         except HybridSchedulerError as error:
             self._notifier.log("error", f"the race cannot go on: {error}")
             self._runner.give_up()
