@@ -98,7 +98,7 @@ def test_what_a_race_taught_is_in_the_totals() -> None:
 
 def test_bounds_grow_and_efforts_add_up() -> None:
     assert list(RESPONSE_BOUNDS) == sorted(set(RESPONSE_BOUNDS))
-    assert RESPONSE_BOUNDS[0] == 0.01
+    assert RESPONSE_BOUNDS[0] == 0.001
     assert RESPONSE_BOUNDS[-1] == 5000.0
     totals = SchedulerTotals()
     for _ in range(2):

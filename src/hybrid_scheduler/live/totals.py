@@ -12,7 +12,7 @@ from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.schedulers.base import Learner
 
-RESPONSE_BOUNDS = tuple(float(f"{digit}e{power}") for power in range(-2, 4) for digit in (1, 2.5, 5))
+RESPONSE_BOUNDS = tuple(float(f"{digit}e{power}") for power in range(-3, 4) for digit in (1, 2.5, 5))
 """Upper edges of the histogram of response times, in simulated seconds; a last class takes what is above."""
 LEARNED = ("updates", "refits", "refit_checks", "drifts")
 """What learners count themselves."""
