@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 FENCED = re.compile(r"^ *```.*?^ *```[ \t]*$", re.MULTILINE | re.DOTALL)
+NUMBERING = re.compile(r"^\s*\d+\. ", re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 ADDRESS = re.compile(r"\]\([^)]*\)|<https?:[^>]*>")
 CODE = re.compile(r"`[^`]*`")
@@ -15,7 +16,7 @@ RECORD = re.compile(r"\[ADR \d+\]")
 
 def prose(text: str) -> str:
     """A page on one line, without its examples and without the addresses of its links."""
-    for part in (FENCED, COMMENT):
+    for part in (FENCED, COMMENT, NUMBERING):
         text = part.sub(" ", text)
     return " ".join(ADDRESS.sub("]", text).split())
 

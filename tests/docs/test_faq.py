@@ -24,6 +24,7 @@ from hybrid_scheduler.learning.dqn.policy import Layout
 from hybrid_scheduler.learning.drift import THRESHOLD
 from hybrid_scheduler.learning.features import FEATURES
 from hybrid_scheduler.live import plan
+from hybrid_scheduler.live.lessons import MOST_LABELS
 from hybrid_scheduler.physics.cost import MAX_SPEEDUP, gpu_speedup
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.optimum import STEPS
@@ -115,6 +116,7 @@ def _facts() -> dict[str, list[str]]:
             f"every {forest.retrain_interval} tasks",
             f"the latest {forest.window} rows",
         ],
+        "Does the live race use what was collected before?": [f"{MOST_LABELS:,} labels".replace(",", " ")],
         "What are R² and MAE of?": [f"where R² is {_found(r'test R² ([0-9.]+)'):.2f}"],
         "What is drift?": [f"{round(math.exp(THRESHOLD), -4):,.0f} tasks".replace(",", " ")],
         "What are state, actions and reward, and why is the reward negative?": [
@@ -170,7 +172,7 @@ def facts() -> dict[str, list[str]]:
 def test_every_group_of_questions_is_there() -> None:
     groups = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
     assert groups == ["First contact", "The model", "Workloads", "Rules", "The forest", "The agent", "Running it"]
-    assert len(ANSWERS) >= 73, "a question was dropped"
+    assert len(ANSWERS) >= 74, "a question was dropped"
 
 
 @pytest.mark.parametrize("question", ANSWERS)

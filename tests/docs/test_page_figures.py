@@ -19,7 +19,8 @@ from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
 from hybrid_scheduler.config.service import SHORTEST_TOKEN, SMALLEST_STORE, ServiceSettings
 from hybrid_scheduler.config.yaml_reader import DEEPEST
-from hybrid_scheduler.live import backlogs, command_queue, runner
+from hybrid_scheduler.live import backlogs, command_queue, lessons, runner
+from hybrid_scheduler.live.totals import RESPONSE_BOUNDS
 from hybrid_scheduler.metrics.overloaded import SERVICE_TIMES
 from hybrid_scheduler.model.ranges import SECONDS
 from hybrid_scheduler.physics.cost import MAX_SPEEDUP
@@ -28,12 +29,12 @@ from hybrid_scheduler.physics.optimum import STEPS
 from hybrid_scheduler.physics.settings import DOLLARS_PER_KWH
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import LOG_EVERY, DQNScheduler
-from hybrid_scheduler.server import connections, experiment_jobs, health_watch, http_protocol, logs
+from hybrid_scheduler.server import connections, experiment_jobs, feed, health_watch, http_protocol, logs
 from hybrid_scheduler.server.routes.history import FULL_HISTORY
 from hybrid_scheduler.server.serve import MOST_INCOMING
 from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS
 from hybrid_scheduler.store import reserve
-from hybrid_scheduler.store.limits import DEFAULT_LIMITS
+from hybrid_scheduler.store.limits import StoreLimits
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_TESTS = {"faq.md", "gallery.md", "queues-and-amdahl.md", "forests-and-q-learning.md"}
@@ -50,6 +51,13 @@ KILOBYTE, MEGABYTE = 1024, 1 << 20
 
 def _spaced(value: float) -> str:
     return f"{value:,.0f}".replace(",", " ")
+
+
+def _alert(figure: str) -> str:
+    """The value above which an alert is raised."""
+    match = re.search(rf"{figure} > (\d+)", (ROOT / "deploy/alerts.yml").read_text("utf-8"))
+    assert match is not None
+    return match[1]
 
 
 def _facts() -> dict[str, list[str]]:
@@ -86,6 +94,7 @@ def _facts() -> dict[str, list[str]]:
         "deployment.md": [
             f"every {scrape.removesuffix('s')} seconds",
             f"PyTorch {TORCH}",
+            f"waiting for {_alert('hms_store_lag_seconds')} s to be stored",
             f"{service.retention_mb} MB at most",
         ],
         "experiments.md": [f"last {stored_run.MOST_TASKS:,} tasks"],
@@ -100,6 +109,10 @@ def _facts() -> dict[str, list[str]]:
             f"rotated at {logs.FILE_BYTES / 1e6:g} MB",
             f"at least {SMALLEST_STORE}; 0 for no limit",
             f"the latest {FULL_HISTORY} training records",
+            f"the latest {_spaced(lessons.MOST_LABELS)} labels in the store",
+            f"the latest {_spaced(lessons.MOST_LABELS)} labels that have",
+            f"the last {feed.KEPT_LINES} log lines",
+            f"{1000 * RESPONSE_BOUNDS[0]:g} ms to {RESPONSE_BOUNDS[-1]:g} s",
             f"longer than {command_queue.CLEAR_SECONDS:g} s",
             f"the latest {experiment_jobs.MOST_JOBS} jobs",
             f"larger than {http.MOST_HEADER_BYTES // KILOBYTE} kB",
@@ -108,8 +121,8 @@ def _facts() -> dict[str, list[str]]:
             f"ping, every {wait.ping:g} s",
             f"reads nothing for {held:g} s",
             f"{service.retention_mb} MB hold",
-            f"more than {DEFAULT_LIMITS.runs} runs",
-            f"the newest {DEFAULT_LIMITS.versions} entries",
+            f"more than {StoreLimits().runs} runs",
+            f"the newest {StoreLimits().versions} entries",
             f"of {reserve.SHARE:.0%} of its size, {reserve.LEAST // MEGABYTE} to {reserve.MOST // MEGABYTE} MB".replace(
                 "%", " %"
             ),
@@ -139,14 +152,14 @@ KNOWN = {
         "150 times as fast as the same rule in SimPy, and 8 times",
         "over seeds 1 to 5",
     ],
-    "architecture.md": ["above 0 and at most 1", "one part of share 1", *(f" {number}. " for number in range(1, 6))],
+    "architecture.md": ["above 0 and at most 1", "one part of share 1"],
     "bounds.md": ["adding up to 1"],
     "learners.md": ["from 0 (time only) to 1 (energy only)"],
     "oracle.md": ["from 0 to 100 %"],
     "physics.md": ["factor of mean 1"],
     "queues.md": ["arrivals at 60 % of it", "near 1 the", "above 1 every", "long before 1", "M/M/1 and M/D/1"],
     "earlier-documents.md": ["shares of 0.5 and 0.3", "15 to 20 % better", "R² of 0.78 to 0.82"],
-    "deployment.md": ["(0600, its folder 0700)", "at 0,", "the 99th percentile"],
+    "deployment.md": ["(0600, its folder 0700)"],
     "experiments.md": ["95 % interval", "folder of run 7"],
     "own-agent.md": ["0 is the CPU, 1 the GPU that would be done first, 2 the second", "Stable-Baselines3"],
     "own-node.md": ["A speed of 0.5 would"],
@@ -175,6 +188,12 @@ KNOWN = {
         "on 127.0.0.1 unless",
         "(0600, folders 0700)",
         "ends after 10⁹ simulated seconds",
+        "count from 0 with their process",
+        "says what its leader says, with `hms_owner` 0",
+        "| 1 when the backlog grows",
+        "| 1 for the state of the race",
+        "| 1 where this process runs the engine",
+        "| 1 where store, cache or engine are well",
     ],
 }
 """Numbers that are no figures of ours: examples, names, the ends of a range; or measured, which benchmarks repeat."""
@@ -211,4 +230,5 @@ def test_defaults_of_the_service_are_those_of_the_table() -> None:
         if shown in ("none", "by environment"):
             assert secret in (None, "", ()), name
         else:
-            assert shown.strip("`") == (f"{secret:g}" if isinstance(secret, float) else str(secret)), name
+            said = f"{secret:g}" if isinstance(secret, float) else str(secret)
+            assert shown.strip("`") == (said.lower() if isinstance(secret, bool) else said), name
