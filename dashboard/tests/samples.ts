@@ -101,6 +101,7 @@ export function update(seq: number, given: Partial<SimulationUpdate> = {}): Simu
       speed: 1,
       flat_out: false,
       schedulers: ["greedy", "oracle"],
+      weights: { time: 0.5, energy: 0.5, money: 0 },
       energy_weight: 0.5,
     },
     task: null,

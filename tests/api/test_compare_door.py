@@ -35,7 +35,7 @@ class JoinsShortestQueue(hs.Scheduler):
 @pytest.fixture(autouse=True)
 def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("NUM_GPUS", "RETRAIN_INTERVAL"):
+    for name in ("NUM_GPUS", "RETRAIN_INTERVAL", "WEIGHTS"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -62,9 +62,10 @@ def commanded(capsys: pytest.CaptureFixture[str], *options: object) -> Any:
         (RULES, {"preset": "cpu_favourable", "tasks": 100, "isolated": True, "cost": "electricity"}),
         (["hybrid_ml", "rl_agent", "random"], {"tasks": 200, "seed": 3, "energy_weight": 0.0}),
         (["hybrid_ml", "mct"], {"tasks": 100, "seed": 3, "train_tasks": 300}),
+        (["hybrid_ml", "rl_agent"], {"tasks": 100, "seed": 3, "weights": "time=1,energy=1,money=2"}),
         (RULES, {"trace": "tasks.csv", "load": 0.5, "tasks": 50}),
     ],
-    ids=["preset", "node", "isolated", "learners", "trained", "trace"],
+    ids=["preset", "node", "isolated", "learners", "trained", "weights", "trace"],
 )
 def test_the_same_figures_as_the_command(
     schedulers: list[str], keywords: dict[str, Any], capsys: pytest.CaptureFixture[str]
@@ -196,6 +197,8 @@ def test_a_scenario_takes_the_place_of_the_options() -> None:
         ("mct", {"task": 5}, "did you mean 'tasks'"),
         ("mct", {"rate": 1.0, "load": 0.5}, "both set the arrivals"),
         ([], {}, "names nobody"),
+        ("mct", {"weights": "money=1", "energy_weight": 0.5}, "both say what counts; leave one out"),
+        ("mct", {"weights": {"mony": 1.0}}, "did you mean 'money'"),
         ("mct", {"model": "a.npz", "train_tasks": 5, "tasks": 5}, "both say how learners start"),
     ],
 )

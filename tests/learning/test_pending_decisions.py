@@ -5,13 +5,13 @@ import numpy as np
 from hybrid_scheduler.learning.pending_decisions import KEPT, PendingDecision, PendingDecisions
 from hybrid_scheduler.learning.replay_buffer import ReplayBuffer
 
-COLUMNS = {"state": 1, "responses": 1, "energies": 1}
-WIDTHS = {**COLUMNS, "action": 0, "response": 0, "energy": 0, **{f"next_{name}": 1 for name in COLUMNS}}
+COLUMNS = {"state": 1, "responses": 1, "energies": 1, "monies": 1}
+WIDTHS = {**COLUMNS, "action": 0, "response": 0, "energy": 0, "money": 0, **{f"next_{name}": 1 for name in COLUMNS}}
 
 
 def decision(number: int, task_id: int, probe: int = -1) -> PendingDecision:
     column = np.array([number], dtype=np.float32)
-    return PendingDecision(number, task_id, number % 3, probe, column, column + 0.25, column + 0.5)
+    return PendingDecision(number, task_id, number % 3, probe, column, column + 0.25, column + 0.5, column)
 
 
 def learned(pending: PendingDecisions) -> list[tuple[float, float, float]]:
@@ -25,7 +25,7 @@ def learned(pending: PendingDecisions) -> list[tuple[float, float, float]]:
 def finish(pending: PendingDecisions, task_id: int, response: float) -> None:
     found = pending.pop(task_id)
     assert found is not None
-    pending.finish(found, response, 1.0)
+    pending.finish(found, response, 1.0, 1.0)
 
 
 def test_a_transition_waits_for_the_next_decision() -> None:

@@ -166,6 +166,9 @@ def test_settings_take_effect_while_it_runs(racing: LiveService) -> None:
     sizes = until(lambda: {size for (size,) in racing.rows(late)}, "tasks of the trace")
     assert sizes <= {500.0, 700.0, 900.0}
     assert racing.change(preset="mixed", energy_weight=0.9)["energy_weight"] == 0.9
+    weights = {"time": 3, "energy": 0, "money": 1}
+    assert racing.change(weights=weights)["weights"] == {"time": 0.75, "energy": 0.0, "money": 0.25}
+    racing.wait_for_tasks(racing.status()["tasks_processed"] + 50)
     status = racing.status()
     assert (status["run"]["id"], status["settings"]["preset"]) == (run, "mixed")
 
@@ -197,6 +200,10 @@ def test_other_schedulers_begin_a_new_run(racing: LiveService) -> None:
         ({"trace": "/etc/passwd"}, 422, "trace folder"),
         ({"trace": "bad.csv", "speed": 3.0}, 422, "bad.csv"),
         ({"energy_weight": 1.5}, 422, "energy_weight"),
+        ({"energy_weight": 0.5, "weights": {"money": 1}}, 422, "give one"),
+        ({"weights": {"time": 0}}, 422, "at least one must be above 0"),
+        ({"weights": {"time": -1}}, 422, "weights"),
+        ({"weights": {"cost": 1}}, 422, "cost"),
         ({"pace": 1}, 422, "pace"),
     ],
 )

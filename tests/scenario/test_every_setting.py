@@ -19,6 +19,7 @@ from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.sections import Config, Section
 from hybrid_scheduler.config.service import ServiceSettings, load_service_settings
 from hybrid_scheduler.live.plan import Plan
+from hybrid_scheduler.model.objective import Objective
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario import PresetTasks, Scenario
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -175,6 +176,11 @@ PROBES: dict[str, tuple[str, Callable[[Seen], bool], tuple[str, ...]]] = {
     ),
     "simulation.seed": ("simulation: {seed: 5}", is_told("scenario.seed", 5), TASKS),
     "simulation.speed": ("simulation: {speed: 3}", is_told("plan.speed", 3.0), ("serve",)),
+    "simulation.weights": (
+        "simulation: {weights: {time: 1, money: 3}}",
+        is_told("scheduler.goals", Objective(0.25, 0.0, 0.75)),
+        RACING,
+    ),
     "workload.preset": ("workload: {preset: bursty, rate: 2}", is_told("scenario.preset", "bursty"), TASKS),
     "workload.num_tasks": ("workload: {num_tasks: 17}", is_told("scenario.count", 17), TASKS[:4]),
     "workload.size_range": ("workload: {size_range: [100, 200], rate: 2}", in_range("size", 100, 200), TASKS),
@@ -256,11 +262,14 @@ def test_without_a_file_nothing_of_this_holds(look: Look) -> None:
 RACE: dict[str, tuple[str, Callable[[Seen], bool], tuple[str, ...]]] = {
     "NUM_GPUS": ("2", lambda seen: len(seen.world.cluster.devices) == 3, ALL),
     "RETRAIN_INTERVAL": ("7", is_told("scheduler.retrain_interval", 7), RACING),
+    "WEIGHTS": ("time=1,money=3", is_told("scheduler.goals", Objective(0.25, 0.0, 0.75)), RACING),
 }
+BESIDE = {"WEIGHTS": "energy=1"}
+"""What stands in `.env` when the environment says otherwise; 5 where this says nothing."""
 FILE = """
-simulation: {num_gpus: 3, retrain_interval: 9}
+simulation: {num_gpus: 3, retrain_interval: 9, weights: "time=1"}
 cluster: {devices: [{name: one, kind: cpu}]}
-schedulers: {hybrid_ml: {retrain_interval: 11}}
+schedulers: {hybrid_ml: {retrain_interval: 11, energy_weight: 0.9}}
 workload: {rate: 2}
 """
 
@@ -275,7 +284,7 @@ def test_a_variable_of_the_race_beats_the_file(
     if where == ".env":
         Path(".env").write_text(f"{name}={text}\n")
     else:
-        Path(".env").write_text(f"{name}=5\n")
+        Path(".env").write_text(f"{name}={BESIDE.get(name, 5)}\n")
         monkeypatch.setenv(name, text)
     for command in commands:
         assert holds(look(command)), command
@@ -297,6 +306,29 @@ def test_a_bad_variable_is_refused_by_every_command(
     error = capsys.readouterr().err
     assert f"environment variable {name} is '{bad}', but it must be a whole number from" in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", RACING)
+def test_wrong_weights_in_the_environment_are_refused(
+    command: str, look: Look, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(".env").write_text("WEIGHTS=time=-1\n")
+    assert main([command, *ARGUMENTS[command]]) == 2
+    assert "environment variable WEIGHTS: weights: time is -1.0, but it must be" in capsys.readouterr().err
+
+
+def test_who_says_what_counts(look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller beats the environment, which beats a scheduler's own entry, which beats the file's weights."""
+    Path("config.yaml").write_text(
+        "simulation: {weights: {money: 1}}\nschedulers: {hybrid_ml: {energy_weight: 0.25}}\nworkload: {rate: 2}\n"
+    )
+    assert is_told("scheduler.goals", Objective(0.75, 0.25))(look("compare"))
+    assert is_told("plan.objective", Objective(money=1.0))(look("serve"))
+    monkeypatch.setenv("WEIGHTS", "energy=1")
+    assert is_told("scheduler.goals", Objective(energy=1.0))(look("compare"))
+    for command in ("compare", "train"):
+        assert is_told("scheduler.goals", Objective(0.5, 0.0, 0.5))(look(command, "--weights", "time=2,money=2"))
+        assert is_told("scheduler.goals", Objective(0.25, 0.75))(look(command, "--energy-weight", "0.75"))
 
 
 def test_serve_races_only_tasks_within_the_ranges(look: Look) -> None:

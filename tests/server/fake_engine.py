@@ -47,6 +47,7 @@ class FakeEngine:
             "speed": 1.0,
             "flat_out": False,
             "schedulers": list(SCHEDULERS),
+            "weights": {"time": 0.5, "energy": 0.5, "money": 0.0},
             "energy_weight": 0.5,
         }
 

@@ -225,7 +225,8 @@ def test_schedulers_and_presets_come_from_their_registries(service: Service) -> 
     assert not found["mct"]["in_race"]
     assert found["oracle"]["knows_truth"]
     assert found["rl_agent"]["is_learner"]
-    assert found["rl_agent"]["parameters"]["energy_weight"] == 0.5
+    assert found["rl_agent"]["parameters"]["gamma"] == 0.95
+    assert {"weights", "energy_weight"} <= set(found["rl_agent"]["parameters"])
     assert len({each["colour"] for each in found.values()}) == len(found)
     assert "mixed" in [each["name"] for each in _get(service, "/api/presets")]
 

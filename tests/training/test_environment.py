@@ -82,10 +82,11 @@ def test_is_registered(prefix: str) -> None:
     [
         {},
         {"reward": "finished", "energy_weight": 0.5, "fractions": (0.6, 0.8, 1.0)},
+        {"weights": "time=1,energy=1,money=2", "gpus": 2},
         {"gpus": 2, "preset": "drift", "estimates": True, "ranked": False, "load": 1.5},
         {"world": World(SITUATIONS["unlike_devices"].world.cluster, Physics(noise=0.3, split="serial"))},
     ],
-    ids=["default", "finished", "estimates", "unlike"],
+    ids=["default", "finished", "money", "estimates", "unlike"],
 )
 def test_both_checkers_are_content(arguments: dict[str, Any]) -> None:
     env = gymnasium.make(ENVIRONMENT_ID, tasks=50, **arguments)
@@ -245,12 +246,32 @@ def test_expected_times_are_learned_from_a_trial(name: str) -> None:
     assert np.median(error) < (0.15 if situation.world.physics.noise else 0.03)
 
 
+def test_where_money_counts_it_is_shown_and_paid() -> None:
+    situation = SITUATIONS["unlike_devices"]
+    env = environment(situation, weights="time=0.4,energy=0.2,money=0.4", ranked=False)
+    observation, _ = env.reset(options={"workload_seed": SEED})
+    devices = len(situation.world.cluster.devices)
+    assert observation.shape == (3 + 6 * devices,)
+    prices = situation.world.physics.busy_price(situation.world.cluster)
+    order = np.argsort(situation.world.cluster.is_gpu, kind="stable")
+    assert observation[3 + 5 :: 6] == pytest.approx(prices[order] / prices.max())
+    steps = list(act_at_random(env))
+    outcomes, terms = env.outcomes(), env.terms
+    parts = (outcomes.response_time / terms.second, outcomes.energy / terms.joule, outcomes.cost / terms.dollar)
+    expected = 0.4 * parts[0] + 0.2 * parts[1] + 0.4 * parts[2]
+    assert sum(step[1] for step in steps) == pytest.approx(
+        -expected[~outcomes.failed].sum() - 100 * outcomes.failed.sum()
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"fractions": ()}, "fractions are"),
         ({"fractions": (0.0, 1.0)}, "fractions are"),
         ({"energy_weight": 1.2}, "energy_weight is 1.2"),
+        ({"weights": "money=-1"}, "money is -1"),
+        ({"weights": "money=1", "energy_weight": 0.2}, "leave one out"),
         ({"reward": "finish"}, "did you mean 'finished'"),
         ({"preset": "mixd"}, "did you mean 'mixed'"),
         ({"load": -1.0}, "arrival_rate"),

@@ -1182,6 +1182,30 @@ export interface components {
             frames: number;
         };
         /**
+         * GoalWeights
+         * @description What the learners care for, scaled to sum 1.
+         */
+        GoalWeights: {
+            /**
+             * Energy
+             * @description Weight of the energy.
+             * @example 0.2
+             */
+            energy: number;
+            /**
+             * Money
+             * @description Weight of the cost.
+             * @example 0.2
+             */
+            money: number;
+            /**
+             * Time
+             * @description Weight of the response time.
+             * @example 0.6
+             */
+            time: number;
+        };
+        /**
          * Health
          * @description `ok`, `degraded` (works on, with less) or `down`.
          */
@@ -1339,7 +1363,7 @@ export interface components {
             arrival_rate: number;
             /**
              * Energy Weight
-             * @description What the learners care for: 0 time only, 1 energy only.
+             * @description The weight of energy, as in `weights`.
              */
             energy_weight: number;
             /**
@@ -1372,6 +1396,7 @@ export interface components {
              * @description File in the trace folder, raced in a loop.
              */
             trace: string | null;
+            weights: components["schemas"]["GoalWeights"];
         };
         /**
          * LogLine
@@ -2097,6 +2122,7 @@ export interface components {
             arrival_rate?: number | null;
             /**
              * Energy Weight
+             * @description The same as weights time=1-W, energy=W.
              * @example 0.5
              */
             energy_weight?: number | null;
@@ -2124,6 +2150,8 @@ export interface components {
              * @description A file in the trace folder.
              */
             trace?: string | null;
+            /** @description What the learners care for. */
+            weights?: components["schemas"]["WeightsChange"] | null;
         };
         /**
          * SimulationUpdate
@@ -2457,6 +2485,38 @@ export interface components {
             memory: number;
             /** Size */
             size: number;
+        };
+        /**
+         * WeightsChange
+         * @description How much each goal counts, at least one above 0; they are scaled to sum 1. What is left out counts nothing.
+         * @example {
+         *       "energy": 0.2,
+         *       "money": 0.2,
+         *       "time": 0.6
+         *     }
+         */
+        WeightsChange: {
+            /**
+             * Energy
+             * @default 0
+             */
+            energy: number;
+            /**
+             * Money
+             * @default 0
+             */
+            money: number;
+            /**
+             * Time
+             * @default 0
+             */
+            time: number;
+        } | {
+            time: unknown;
+        } | {
+            energy: unknown;
+        } | {
+            money: unknown;
         };
     };
     responses: never;

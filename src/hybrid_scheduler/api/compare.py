@@ -14,6 +14,7 @@ from hybrid_scheduler.api.start import Start, prepare
 from hybrid_scheduler.config import Config, load_config
 from hybrid_scheduler.engine.compare import Comparison
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError, UnknownNameError
+from hybrid_scheduler.model.objective import Objective, Weights
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.scenario import Scenario, ScenarioOptions
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -75,6 +76,7 @@ def compare(
     schedulers: Schedulers | None = None,
     *,
     scenario: Scenario | None = None,
+    weights: Weights | None = None,
     energy_weight: float | None = None,
     train_tasks: int | None = None,
     model: str | Path | Iterable[str | Path] | None = None,
@@ -90,7 +92,9 @@ def compare(
         schedulers: Registered names, scheduler objects (raced as copies, with what they have learned, under the name of
             their class in snake case), or a mapping from names of your own to either. The usual ones unless given.
         scenario: The world and its tasks, instead of the options that describe them.
-        energy_weight: What the learners care for: 0 time only, 1 energy only.
+        weights: What the learners care for: ``{"time": 0.6, "energy": 0.2, "money": 0.2}`` or the same as text,
+            ``"time=0.6,energy=0.2,money=0.2"``; not negative, scaled to sum 1.
+        energy_weight: The older way: 0 time only, 1 energy only.
         train_tasks: Train learners that are given by name from scratch on so many tasks of the same kind and another
             seed; 0 starts them cold. By default they go on from the packaged models, where those fit the node.
         model: Saved models to load instead, one or several.
@@ -110,6 +114,7 @@ def compare(
     contest = contest_of(
         schedulers,
         scenario=scenario,
+        weights=weights,
         energy_weight=energy_weight,
         train_tasks=train_tasks,
         model=model,
@@ -123,6 +128,7 @@ def contest_of(
     schedulers: Schedulers | None = None,
     *,
     scenario: Scenario | None = None,
+    weights: Weights | None = None,
     energy_weight: float | None = None,
     train_tasks: int | None = None,
     model: str | Path | Iterable[str | Path] | None = None,
@@ -140,6 +146,7 @@ def contest_of(
         raise InvalidInputError(f"scenario and {', '.join(sorted(options))} both describe the tasks; leave one out")
     files = () if model is None else (model,) if isinstance(model, str | Path) else tuple(model)
     start = Start(tuple(map(Path, files)), train_tasks)
+    objective = Objective.chosen(weights, energy_weight)
     absent: list[str] = []
     contestants: dict[str, Scheduler] = {}
     named = set()
@@ -148,7 +155,7 @@ def contest_of(
             contestants[name] = copy.deepcopy(wanted)
             continue
         try:
-            contestants[name] = settings.scheduler(wanted, scenario.seed, energy_weight=energy_weight)
+            contestants[name] = settings.scheduler(wanted, scenario.seed, objective=objective)
         except MissingExtraError as error:
             if schedulers is not None:
                 raise

@@ -53,6 +53,8 @@ def prepare(
             training = training or scenario.training(start.train_tasks)
             told = None if progress is None else (lambda done, name=name: progress(f"train {name}", done))
             train_scheduler(learner, training, progress=told)
+        if said := learner.loaded_note():
+            notes.append(f"{name}: {said}; --train-tasks N trains one for these weights first")
     return notes
 
 

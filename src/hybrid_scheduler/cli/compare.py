@@ -40,15 +40,6 @@ MemoryPolicy = Annotated[
 Cost = Annotated[
     Literal["cloud", "electricity"] | None, typer.Option(help="Price list; default cloud.", show_default=False)
 ]
-EnergyWeight = Annotated[
-    float | None,
-    typer.Option(
-        parser=options.real(0, 1),
-        metavar="W",
-        help="What the learners care for: 0 time only, 1 energy only; default 0.5.",
-        show_default=False,
-    ),
-]
 TrainTasks = Annotated[
     int | None,
     typer.Option(
@@ -85,7 +76,8 @@ def compare(
     cost: Cost = None,
     memory_policy: MemoryPolicy = None,
     noise: Noise = None,
-    energy_weight: EnergyWeight = None,
+    weights: options.Weights = None,
+    energy_weight: options.EnergyWeight = None,
     train_tasks: TrainTasks = None,
     model: Model = None,
     store: Store = False,
@@ -126,6 +118,7 @@ def compare(
         cost=cost,
         memory_policy=memory_policy,
         noise=noise,
+        weights=weights,
         energy_weight=energy_weight,
         train_tasks=train_tasks,
         model=model,

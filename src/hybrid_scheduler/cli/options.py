@@ -107,6 +107,24 @@ Speedup = Annotated[
     Literal["linear", "amdahl"] | None,
     typer.Option(help="How a GPU gains from a task's intensity; default linear.", show_default=False),
 ]
+EnergyWeight = Annotated[
+    float | None,
+    typer.Option(
+        parser=real(0, 1),
+        metavar="W",
+        help="The same as --weights time=1-W,energy=W: 0 time only, 1 energy only.",
+        show_default=False,
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GOAL=X,...",
+        help="What the learners care for, e.g. time=0.6,energy=0.2,money=0.2, scaled to sum 1;"
+        " default time=0.5,energy=0.5.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(

@@ -42,15 +42,6 @@ Tasks = Annotated[
     ),
 ]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where the models go.")]
-EnergyWeight = Annotated[
-    float | None,
-    typer.Option(
-        parser=options.real(0, 1),
-        metavar="W",
-        help="0 cares for time only, 1 for energy only; default 0.5.",
-        show_default=False,
-    ),
-]
 
 
 def train(
@@ -64,7 +55,8 @@ def train(
     cluster: options.Cluster = None,
     speedup: options.Speedup = None,
     model_type: ModelType = None,
-    energy_weight: EnergyWeight = None,
+    weights: options.Weights = None,
+    energy_weight: options.EnergyWeight = None,
     out: Out = Path("models"),
     seed: options.Seed = None,
     json: options.Json = None,
@@ -81,6 +73,7 @@ def train(
     note_first_use()
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, progress_bar, write_json
     from hybrid_scheduler.config import load_config
+    from hybrid_scheduler.model.objective import Objective
     from hybrid_scheduler.scenario import ScenarioOptions
     from hybrid_scheduler.training.learners import PREDICTOR, train_models, trainable
 
@@ -98,8 +91,9 @@ def train(
         seed=seed,
     )
     scenario = asked.scenario(settings, default_tasks=DEFAULT_TASKS)
+    objective = Objective.chosen(weights, energy_weight)
     learners = trainable(
-        {name: settings.scheduler(name, scenario.seed, energy_weight=energy_weight) for name in _wanted(schedulers)}
+        {name: settings.scheduler(name, scenario.seed, objective=objective) for name in _wanted(schedulers)}
     )
     predictor = "random_forest" if schedulers is None and model_type is None else model_type
     names = [*learners] if predictor is None else [PREDICTOR, *learners]

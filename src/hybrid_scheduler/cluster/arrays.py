@@ -47,7 +47,7 @@ def empty_state(world: World, shortest: int, oldest: int) -> State:
     counters[[CURRENT, OLDEST, NEWEST]] = -1
     events = [(d.time, d.speed, cluster.names.index(d.device)) for d in cluster.disturbances]
     return State(
-        devices=cluster.public_table(),
+        devices=world.public_table(),
         facts=world.physics.facts(),
         free=np.zeros(count),
         device_queues=device_queues,

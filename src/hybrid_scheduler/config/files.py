@@ -15,12 +15,16 @@ from pydantic_core import ErrorDetails
 from hybrid_scheduler.config.sections import LARGEST_INTERVAL, ClusterSection, Config, Section
 from hybrid_scheduler.config.yaml_reader import LONGEST_NUMBER, read_yaml, shortened
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.objective import ARGUMENTS, Objective
 from hybrid_scheduler.physics.device import MOST_GPUS, ClusterSpec
 
 DEFAULT_FILE = Path("config.yaml")
 UNKNOWN_KEY = "extra_forbidden"
-VARIABLES = {"NUM_GPUS": (0, MOST_GPUS), "RETRAIN_INTERVAL": (1, LARGEST_INTERVAL)}
-"""The environment variables of the race, and their least and greatest value; they are keys of `simulation`."""
+WHOLE = {"NUM_GPUS": (0, MOST_GPUS), "RETRAIN_INTERVAL": (1, LARGEST_INTERVAL)}
+"""Least and greatest value of the environment variables that are whole numbers."""
+WEIGHTS = "WEIGHTS"
+VARIABLES = (*WHOLE, WEIGHTS)
+"""The environment variables of the race; they are keys of `simulation`."""
 
 PLAIN_RULES = {
     **dict.fromkeys(("model_type", "dict_type", "mapping_type"), "it must be a mapping of keys to values"),
@@ -77,11 +81,12 @@ def _environment() -> dict[str, str]:
 
 def _with_environment(config: Config, environment: Mapping[str, str]) -> Config:
     """The environment beats the file."""
-    told = {}
-    for name, most in VARIABLES.items():
-        text = environment.get(name, "").strip()
-        if text:
-            told[name] = _whole(name, text, *most)
+    texts = {name: environment.get(name, "").strip() for name in VARIABLES}
+    told: dict[str, object] = {
+        name: _objective(text) if name == WEIGHTS else _whole(name, text, *WHOLE[name])
+        for name, text in texts.items()
+        if text
+    }
     changes: dict[str, Section | Mapping[str, Mapping[str, Any]]] = {}
     if told:
         values = {name.lower(): value for name, value in told.items()}
@@ -89,9 +94,13 @@ def _with_environment(config: Config, environment: Mapping[str, str]) -> Config:
     if "NUM_GPUS" in told:
         # A number of GPUs and a list of devices are two ways to say the same thing.
         changes["cluster"] = config.cluster.model_copy(update={"devices": None})
-    if "RETRAIN_INTERVAL" in told:
+    beaten = {
+        *(("retrain_interval",) if "RETRAIN_INTERVAL" in told else ()),
+        *(ARGUMENTS if WEIGHTS in told else ()),
+    }
+    if beaten:
         changes["schedulers"] = {
-            name: {key: value for key, value in parameters.items() if key != "retrain_interval"}
+            name: {key: value for key, value in parameters.items() if key not in beaten}
             for name, parameters in config.schedulers.items()
         }
     return config.model_copy(update=changes)
@@ -103,6 +112,13 @@ def _whole(name: str, text: str, low: int, high: int) -> int:
             f"environment variable {name} is {_shown(text)}, but it must be a whole number from {low} to {high}"
         )
     return int(text)
+
+
+def _objective(text: str) -> Objective:
+    try:
+        return Objective.of(text)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"environment variable {WEIGHTS}: {error}") from error
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self, TypeGuard
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.objective import Objective, overridden
 from hybrid_scheduler.model.ranges import LOADS, SPEEDS
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup
 from hybrid_scheduler.physics.device import MOST_GPUS, PCIE_MB_PER_SECOND, ClusterSpec, Device, DeviceKind, Disturbance
@@ -47,12 +48,18 @@ class Section(BaseModel):
 
 
 class SimulationSection(Section):
-    """The run. `retrain_interval` takes effect with the learners, `speed` with the live service."""
+    """The run. `retrain_interval` and `weights` take effect with the learners, `speed` with the live service."""
 
     num_gpus: Annotated[int, Field(ge=0, le=MOST_GPUS)] = 4
     retrain_interval: Annotated[int, Field(ge=1, le=LARGEST_INTERVAL)] = 50
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 42
     speed: Annotated[float, Field(ge=SPEEDS.low, le=SPEEDS.high)] = 1.0
+    weights: Objective | None = None
+
+    @field_validator("weights", mode="before")
+    @classmethod
+    def _objective(cls, value: Any) -> Objective | None:
+        return None if value is None else Objective.of(value)
 
 
 class WorkloadSection(Section):
@@ -210,23 +217,43 @@ class Config(Section):
         said = "retrain_interval" in self.simulation.model_fields_set
         if said and "retrain_interval" in inspect.signature(scheduler_class(name)).parameters:
             parameters.setdefault("retrain_interval", self.simulation.retrain_interval)
-        return parameters
+        weights = self.simulation.weights
+        return parameters if weights is None else overridden(objective_arguments(name, weights), parameters)
 
-    def scheduler(self, name: str, seed: int, *, energy_weight: float | None = None) -> Scheduler:
+    def scheduler(self, name: str, seed: int, *, objective: Objective | None = None) -> Scheduler:
         """A registered scheduler with the parameters configured for it.
 
         Args:
             name: Its name.
             seed: For those that have one.
-            energy_weight: The objective of those that have one; beats the configuration.
+            objective: What those care for that can be told; beats the configuration.
 
         Raises:
             InvalidInputError: There is no such scheduler, or it does not take these parameters.
         """
         parameters = self.parameters(name)
-        if energy_weight is not None and "energy_weight" in scheduler_class(name).objective:
-            parameters["energy_weight"] = energy_weight
+        if objective is not None:
+            parameters = overridden(parameters, objective_arguments(name, objective))
         return _scheduler(name, seed, parameters)
+
+
+def objective_arguments(name: str, objective: Objective) -> dict[str, Any]:
+    """The argument that tells a scheduler what counts; none for one that cannot be told.
+
+    Raises:
+        InvalidInputError: Money counts, but the scheduler knows of time and energy alone.
+    """
+    told = scheduler_class(name).objective
+    if "energy_weight" in told and objective.money == 0.0:
+        return {"energy_weight": objective.energy}
+    if "weights" in told:
+        return {"weights": objective.to_json()}
+    if "energy_weight" in told:
+        raise InvalidInputError(
+            f"money counts {objective.money:g}, but scheduler {name!r} weighs time and energy alone; leave money or "
+            "the scheduler out"
+        )
+    return {}
 
 
 def _scheduler(name: str, seed: int, parameters: Mapping[str, Any]) -> Scheduler:

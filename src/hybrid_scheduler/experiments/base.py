@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.objective import overridden
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -142,7 +143,7 @@ class Experiment(ABC):
     def create(self, name: str, seed: int, **changes: object) -> Scheduler:
         """One of the schedulers, as this experiment wants it, with these changes."""
         registered, _ = self.variants.get(name, (name, {}))
-        return create_scheduler(registered, seed=seed, **{**self._parameters(name), **changes})
+        return create_scheduler(registered, seed=seed, **overridden(self._parameters(name), changes))
 
     def configuration(self) -> dict[str, object]:
         """Everything but the seeds that is needed to repeat the experiment."""
@@ -166,4 +167,4 @@ class Experiment(ABC):
         registered, changed = self.variants.get(name, (name, {}))
         accepted = inspect.signature(scheduler_class(registered)).parameters
         default = {key: value for key, value in self.default_parameters.items() if key in accepted}
-        return {**default, **self.parameters.get(registered, {}), **changed}
+        return overridden(overridden(default, self.parameters.get(registered, {})), changed)

@@ -8,14 +8,14 @@ from typing import Final
 
 import numpy as np
 
-from hybrid_scheduler.model.device_columns import KIND, MEMORY, NODE, PRICE, WATTS
+from hybrid_scheduler.model.device_columns import KIND, MEMORY, NODE, WATTS
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.view import ClusterView
 
 FOLDER: Final = Path(__file__).parent / "models"
 NODE_FILE: Final = FOLDER / "node.json"
-PUBLIC: Final = {"kind": KIND, "node": NODE, "memory_mb": MEMORY, "watts": WATTS, "price": PRICE}
-"""What is known of a device before it has done anything."""
+PUBLIC: Final = {"kind": KIND, "node": NODE, "memory_mb": MEMORY, "watts": WATTS}
+"""What is known of a device before it has done anything, but for its price, which no packaged model depends on."""
 
 
 def packaged_file(name: str, view: ClusterView) -> Path | None:

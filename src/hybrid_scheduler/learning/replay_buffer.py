@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,17 @@ class ReplayBuffer:
     Args:
         capacity: Rows kept.
         columns: Name and width of each column; width 0 is a plain number.
+        added: The last of them that files of earlier versions lack; they are 0 in rows of such a file.
     """
 
-    def __init__(self, capacity: int, columns: dict[str, int]) -> None:
+    def __init__(self, capacity: int, columns: dict[str, int], added: Sequence[str] = ()) -> None:
         self.capacity = capacity
         self._places: dict[str, slice | int] = {}
         total = 0
         for name, width in columns.items():
             self._places[name] = slice(total, total + width) if width else total
             total += width or 1
+        self._widths = total, total - sum(columns[name] or 1 for name in added)
         # One row holds everything of a transition, so that drawing one is one copy.
         self.rows = np.zeros((capacity, total), dtype=np.float32)
         self.total = 0
@@ -56,5 +59,9 @@ class ReplayBuffer:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`."""
+        rows = state["rows"].numpy()
+        if rows.shape[1] not in self._widths:
+            raise ValueError(f"its rows have {rows.shape[1]} columns, not {self._widths[0]}")
         self.total = int(state["total"])
-        self.rows[: len(state["rows"])] = state["rows"].numpy()
+        self.rows[: len(rows), : rows.shape[1]] = rows
+        self.rows[: len(rows), rows.shape[1] :] = 0.0

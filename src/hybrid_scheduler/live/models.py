@@ -71,6 +71,7 @@ def _packaged(name: str, blank: Learner, world: World, log: Log) -> LiveModel:
     learner = blank.clone()
     try:
         if load_pretrained(learner, world):
+            _tell(name, learner, log)
             return LiveModel(learner, "packaged")
     except HybridSchedulerError as error:
         log("warning", f"the packaged model of {name} cannot be used: {error}")
@@ -89,12 +90,19 @@ def _saved(
                 learner.load_model(row.path)
                 learner.check_devices(len(view.devices))
                 learner.explain(_TRIAL, view)  # one of another node refuses now, not in the middle of the race
+                _tell(name, learner, log)
         except HybridSchedulerError as error:
             log("warning", f"version {row.id} of {name} cannot be used: {error}")
             continue
         log("info", f"{name} goes on from version {row.id}")
         return LiveModel(learner, "saved", row.id)
     return None
+
+
+def _tell(name: str, learner: Learner, log: Log) -> None:
+    with named_failures(learner):
+        if said := learner.loaded_note():
+            log("info", f"{name}: {said}")
 
 
 def save_model(folder: Path, name: str, model: LiveModel) -> Path | None:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.config import Config
+from hybrid_scheduler.config.sections import objective_arguments
 from hybrid_scheduler.live.errors import EngineError
 from hybrid_scheduler.live.start import LiveStart
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
+from hybrid_scheduler.model.objective import BALANCED, Objective
 from hybrid_scheduler.model.ranges import RATES, SPEEDS
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario import Load, PresetTasks, Rate, RecordedTasks, Scenario, ScenarioOptions
@@ -20,7 +22,6 @@ from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_cla
 
 LOAD = 0.05
 """Default live load, where every scheduler keeps up."""
-ENERGY_WEIGHT = 0.5
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Plan:
     schedulers: tuple[str, ...]
     speed: float
     flat_out: bool = False
-    energy_weight: float | None = None
+    weights: Objective | None = None
 
     @classmethod
     def of(cls, start: LiveStart) -> Plan:
@@ -93,13 +94,14 @@ class Plan:
             "speed": self.speed,
             "flat_out": self.flat_out,
             "schedulers": list(self.schedulers),
-            "energy_weight": self.weight,
+            "weights": self.objective.to_json(),
+            "energy_weight": self.objective.energy,
         }
 
     @property
-    def weight(self) -> float:
-        """The learners' objective: 0 time only, 1 energy only."""
-        return ENERGY_WEIGHT if self.energy_weight is None else self.energy_weight
+    def objective(self) -> Objective:
+        """What the learners care for."""
+        return self.weights or self.config.simulation.weights or BALANCED
 
     def source(self, now: float) -> LiveSource:
         """A fresh stream of tasks from now on."""
@@ -107,7 +109,7 @@ class Plan:
 
     def build(self, name: str) -> Scheduler:
         """One of the schedulers."""
-        return self.config.scheduler(name, self.seed, energy_weight=self.energy_weight)
+        return self.config.scheduler(name, self.seed, objective=self.weights)
 
     def changed(self, traces: Path, **change: Any) -> Plan:
         """The plan with some settings changed; the load stays when tasks come from elsewhere.
@@ -125,7 +127,10 @@ class Plan:
             plan = plan._at(Load(float(change["load"])))
         if change.get("arrival_rate") is not None:
             plan = plan._at(Rate(change["arrival_rate"]))
-        wanted = {key: change[key] for key in ("speed", "flat_out", "energy_weight") if change.get(key) is not None}
+        wanted = {key: change[key] for key in ("speed", "flat_out") if change.get(key) is not None}
+        objective = Objective.chosen(change.get("weights"), change.get("energy_weight"))
+        if objective is not None:
+            wanted["weights"] = objective
         if "speed" in wanted and "flat_out" not in wanted:
             wanted["flat_out"] = False
         return replace(plan, **wanted)
@@ -139,6 +144,8 @@ class Plan:
             )
         if not SPEEDS.holds(self.speed):
             raise InvalidInputError(f"speed is {self.speed:g}, but it must be {SPEEDS}")
+        for name in self.schedulers:
+            objective_arguments(name, self.objective)  # refuses weights that a scheduler knows nothing of
 
     def _at(self, arrivals: Rate | Load, **change: Any) -> Plan:
         return replace(self, scenario=replace(self.scenario, arrivals=arrivals, **change))

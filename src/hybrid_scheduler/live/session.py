@@ -25,6 +25,7 @@ from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.pulse import PulseSeries
 from hybrid_scheduler.live.totals import Totals
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, SchedulerError
+from hybrid_scheduler.model.objective import ARGUMENTS
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.schedulers.base import Learner
 from hybrid_scheduler.store import (
@@ -161,14 +162,14 @@ class Session:
             self.source.change_rate(plan.rate, now)
         if plan.speed != old.speed or plan.flat_out != old.flat_out:
             self.clock.set(now, plan.speed)
-        if plan.weight != old.weight:
+        if plan.objective != old.objective:
             self._change_objective(plan)
 
     def _change_objective(self, plan: Plan) -> None:
         """Rebuild the learners with another objective; they keep what they have learned."""
         for name, model in self.models.items():
             renewed = plan.build(name)
-            if isinstance(renewed, Learner) and "energy_weight" in renewed.objective:
+            if isinstance(renewed, Learner) and not set(ARGUMENTS).isdisjoint(renewed.objective):
                 try:
                     with named_failures(renewed):
                         copy_learned(model.learner, renewed)

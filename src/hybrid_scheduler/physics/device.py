@@ -188,7 +188,7 @@ class ClusterSpec:
         return np.array([getattr(d, name) for d in self.devices], dtype=np.float64)
 
     def public_table(self) -> FloatArray:
-        """The idle, undisturbed device table schedulers see (`model.view` columns)."""
+        """The idle, undisturbed device table (`model.view` columns); what schedulers see is `World.public_table`."""
         table = np.zeros((len(self.devices), DEVICE_COLUMNS))
         table[:, KIND] = np.where(self.is_gpu, GPU, CPU)
         table[:, NODE] = self.column("node")

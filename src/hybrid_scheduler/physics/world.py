@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, field
 
+from hybrid_scheduler.model.device_columns import PRICE
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
 from hybrid_scheduler.physics.cost import FormulaCost
@@ -29,6 +30,12 @@ class World:
         """The tasks with their times on every device; the seed is that of the noise."""
         nominal = self.physics.nominal_times(tasks, self.cluster)
         return TimedTasks(self, tasks, nominal, self.physics.realised_times(nominal, tasks, seed))
+
+    def public_table(self) -> FloatArray:
+        """The idle, undisturbed device table schedulers see, with the prices that are really paid."""
+        table = self.cluster.public_table()
+        table[:, PRICE] = self.physics.busy_price(self.cluster)
+        return table
 
     def facts(self) -> dict[str, object]:
         """Devices and physics for a document, in the words of `config.yaml`; null is an unlimited memory."""

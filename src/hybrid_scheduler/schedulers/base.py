@@ -59,8 +59,8 @@ class Scheduler:
     uses_estimates: ClassVar[bool] = False
     """Whether the view carries the nominal times of the task at hand (no noise, no disturbances)."""
     objective: ClassVar[tuple[str, ...]] = ()
-    """The constructor's arguments that say what it cares for. One called `energy_weight` (0 time only, 1 energy only)
-    receives `--energy-weight` and the live race's weight."""
+    """The constructor's arguments that say what it cares for. One called `weights` (`model.objective`) receives
+    `--weights` and the live race's; `energy_weight` (0 time only, 1 energy only) receives them while money counts 0."""
     knows_truth: ClassVar[bool] = False
     """Whether the view carries realised times and true queues. For the oracle; it makes a scheduler a reference."""
     kernel: ClassVar[Kernel | None] = None
@@ -291,6 +291,10 @@ class Learner(Scheduler, ABC):
             view: The node, idle.
         """
         return None
+
+    def loaded_note(self) -> str:
+        """What its user should know about the model it goes on from; empty when there is nothing."""
+        return ""
 
     def figures(self) -> dict[str, float | None]:
         """How the learning goes, in the learner's own figures; None for one that is not known yet."""

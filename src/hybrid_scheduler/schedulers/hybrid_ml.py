@@ -18,6 +18,7 @@ from hybrid_scheduler.learning.predictor_file import require
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.model.label import Label, LabelBatch
+from hybrid_scheduler.model.objective import Weights
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.schedulers.base import Refit
@@ -36,7 +37,7 @@ REFITS: Final = 1000
 
 
 class HybridML(StaticForest):
-    """A random forest trained offline and refreshed online; weighs time and energy with the queues in view.
+    """A random forest trained offline and refreshed online; weighs time, energy and money with the queues in view.
 
     It learns from the oracle's labels, or, where no label precedes an outcome (real hardware), from its own outcomes.
     Every `retrain_interval` rows a refresh regrows some of the trees, in turn, on the latest rows and a sample of all
@@ -46,7 +47,7 @@ class HybridML(StaticForest):
     version of its own. The errors of a `Refit` are mean absolute errors of the log seconds: 0.03 is about 3 %.
 
     Args:
-        energy_weight: 0 counts time only, 1 energy only.
+        energy_weight: 0 counts time only, 1 energy only; 0.5 unless `weights` are given.
         retrain_interval: Rows between two refreshes.
         window: The latest rows, all of which take part in a refresh.
         reservoir: Rows of the sample of all before them.
@@ -64,11 +65,12 @@ class HybridML(StaticForest):
         congestion: How much a second of work counts for the tasks that will wait behind it, per part queued there; 0
             looks at the task at hand alone, as the oracle does.
         seed: Decides the samples the trees are grown on.
+        weights: Instead of `energy_weight`: how much time, energy and money count (`model.objective`).
     """
 
     def __init__(
         self,
-        energy_weight: float = 0.5,
+        energy_weight: float | None = None,
         retrain_interval: int = 50,
         window: int = 1000,
         reservoir: int = 4000,
@@ -83,9 +85,18 @@ class HybridML(StaticForest):
         use_queues: bool = True,
         congestion: float = 0.5,
         seed: int = 0,
+        weights: Weights | None = None,
     ) -> None:
         super().__init__(
-            energy_weight, n_estimators, max_depth, min_samples_leaf, max_features, use_queues, congestion, seed
+            energy_weight,
+            n_estimators,
+            max_depth,
+            min_samples_leaf,
+            max_features,
+            use_queues,
+            congestion,
+            seed,
+            weights,
         )
         limits = {
             "retrain_interval": retrain_interval,

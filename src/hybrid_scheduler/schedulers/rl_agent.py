@@ -14,6 +14,7 @@ from hybrid_scheduler.learning.dqn.policy import MAX_FRACTIONS, Layout, act
 from hybrid_scheduler.learning.packaged import packaged_file
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
+from hybrid_scheduler.model.objective import ARGUMENTS, BALANCED, Objective, Weights
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.view import ClusterView
@@ -29,11 +30,12 @@ class DQNScheduler(RaceLearner):
     """Learns by trial which device and share pays off in the long run: a dueling double deep Q-network.
 
     State: the task, and backlog and expected time of every device, devices ranked by expected completion. Actions: a
-    CPU, or a GPU with one of a few fractions. Reward: minus the weighted response time and energy, each over its mean.
-    The next state is the next arrival, so the price of a queue left to others is learned (`learning.dqn.network`).
+    CPU, or a GPU with one of a few fractions. Reward: minus the weighted response time, energy and money, each over its
+    mean. The next state is the next arrival, so the price of a queue left to others is learned
+    (`learning.dqn.network`).
 
     Args:
-        energy_weight: 0 cares for time only, 1 for energy only.
+        energy_weight: 0 cares for time only, 1 for energy only; 0.5 unless `weights` are given.
         fractions: GPU shares to choose from; `(1.0,)` for plain devices.
         hidden: Units of each of the two hidden layers.
         gamma: Discount per decision; 0 looks no further than the task at hand.
@@ -47,15 +49,16 @@ class DQNScheduler(RaceLearner):
             ablations).
         log_dir: Folder for TensorBoard event files (extra `tensorboard`); none by default.
         seed: Of weights, sampling and exploration.
+        weights: Instead of `energy_weight`: how much time, energy and money count (`model.objective`).
     """
 
     kernel = kernel(act.py_func)
-    objective = ("energy_weight",)
+    objective = ARGUMENTS
     model_suffix = ".pth"
 
     def __init__(
         self,
-        energy_weight: float = 0.5,
+        energy_weight: float | None = None,
         fractions: tuple[float, ...] = (0.6, 0.8, 1.0),
         hidden: int = 256,
         gamma: float = 0.95,
@@ -68,10 +71,13 @@ class DQNScheduler(RaceLearner):
         count_waiting: bool = True,
         log_dir: str | None = None,
         seed: int = 0,
+        weights: Weights | None = None,
     ) -> None:
         if find_spec("torch") is None:
             raise MissingExtraError("rl_agent", "PyTorch", "learning")
-        self.energy_weight = _within("energy_weight", energy_weight, 0.0, 1.0)
+        self.goals = Objective.chosen(weights, energy_weight) or BALANCED
+        self.energy_weight = self.goals.energy if weights is None else None
+        self.weights = None if weights is None else self.goals.to_json()
         self._set_sizes(fractions, hidden)
         self.gamma = _within("gamma", gamma, 0.0, 0.9999)
         self.learning_rate = _within("learning_rate", learning_rate, 1e-9, 1.0)
@@ -153,6 +159,15 @@ class DQNScheduler(RaceLearner):
         """A small agent for the default node."""
         return packaged_file("rl_agent.pth", view)
 
+    def loaded_note(self) -> str:
+        """That the model was trained for something else, where it was."""
+        if self._agent is None or self._agent.trained_for == self.goals:
+            return ""
+        return (
+            f"its model was trained for {self._agent.trained_for}; for {self.goals} it keeps what it knows of times "
+            "and learns the rest on the way"
+        )
+
     def save_model(self, path: str | Path, *, replay: bool = True) -> None:
         """Write a `.pth` file; without the replay it is small, but learning goes on without past transitions.
 
@@ -219,7 +234,7 @@ class DQNScheduler(RaceLearner):
 
     def _build(self, cpus: int, gpus: int) -> Agent:
         options = AgentOptions(
-            self.energy_weight,
+            self.goals,
             self.fractions,
             self.gamma,
             self.learning_rate,
@@ -241,6 +256,7 @@ class DQNScheduler(RaceLearner):
             "reward": agent.means.reward,
             "mean_response": agent.means.response,
             "mean_energy": agent.means.energy,
+            "mean_cost": agent.means.money,
         }
         for name, figure in figures.items():
             self._writer.add_scalar(name, figure, self.updates)

@@ -15,8 +15,10 @@ from hybrid_scheduler.learning.forest.forest import ForestSettings
 from hybrid_scheduler.learning.forest.option_search import (
     CONGESTION,
     ENERGY_WEIGHT,
+    MONEY_WEIGHT,
     SEED,
     TABLE,
+    TIME_WEIGHT,
     USE_QUEUES,
     choose,
     note_node,
@@ -27,6 +29,7 @@ from hybrid_scheduler.learning.packaged import packaged_file
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import LabelBatch
+from hybrid_scheduler.model.objective import ARGUMENTS, BALANCED, Objective, Weights
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, LabelLearner, kernel
@@ -47,10 +50,11 @@ class StaticForest(CompiledScheduler, LabelLearner):
     """A random forest trained offline and never refreshed; the control of the learners.
 
     It predicts the time of a task on every device and takes the device and fraction (in steps of 5 %) with the least
-    weighted cost of finish time and energy, given the backlogs it sees. Untrained, it spreads tasks over the devices.
+    weighted cost of finish time, energy and money, given the backlogs it sees. Untrained, it spreads tasks over the
+    devices.
 
     Args:
-        energy_weight: 0 counts time only, 1 energy only.
+        energy_weight: 0 counts time only, 1 energy only; 0.5 unless `weights` are given.
         n_estimators: Trees.
         max_depth: Splits on the longest path of a tree.
         min_samples_leaf: Rows of its sample that a leaf must have.
@@ -59,17 +63,18 @@ class StaticForest(CompiledScheduler, LabelLearner):
         congestion: How much a second of work counts for the tasks that will wait behind it, per part queued there; 0
             looks at the task at hand alone, as the oracle does.
         seed: Decides the samples the trees are grown on.
+        weights: Instead of `energy_weight`: how much time, energy and money count (`model.objective`).
     """
 
     kernel = _policy
-    objective = ("energy_weight",)
+    objective = ARGUMENTS
     model_suffix = ".npz"
     predictor: str = "forest"
     """What kind of trees it is trained with (`learning.forest.time_model.PREDICTORS`)."""
 
     def __init__(
         self,
-        energy_weight: float = 0.5,
+        energy_weight: float | None = None,
         n_estimators: int = 32,
         max_depth: int = 15,
         min_samples_leaf: int = 3,
@@ -77,12 +82,13 @@ class StaticForest(CompiledScheduler, LabelLearner):
         use_queues: bool = True,
         congestion: float = 0.5,
         seed: int = 0,
+        weights: Weights | None = None,
     ) -> None:
-        if not 0.0 <= energy_weight <= 1.0:
-            raise InvalidInputError(f"energy_weight is {energy_weight}, but it must be a number from 0 to 1")
+        self.goals = Objective.chosen(weights, energy_weight) or BALANCED
         if not 0.0 <= congestion <= 1000.0:
             raise InvalidInputError(f"congestion is {congestion}, but it must be a number from 0 to 1000")
-        self.energy_weight = energy_weight
+        self.energy_weight = self.goals.energy if weights is None else None
+        self.weights = None if weights is None else self.goals.to_json()
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -93,8 +99,8 @@ class StaticForest(CompiledScheduler, LabelLearner):
         self.model: TimeModel | None = None
         self.versions: deque[ModelVersion] = deque(maxlen=VERSIONS)
         self._front = np.zeros(TABLE)
-        self._front[[ENERGY_WEIGHT, USE_QUEUES, CONGESTION, SEED]] = (
-            energy_weight,
+        self._front[[TIME_WEIGHT, ENERGY_WEIGHT, MONEY_WEIGHT]] = self.goals.time, self.goals.energy, self.goals.money
+        self._front[[USE_QUEUES, CONGESTION, SEED]] = (
             use_queues,
             congestion,
             float(seed % 2**31),
@@ -120,7 +126,9 @@ class StaticForest(CompiledScheduler, LabelLearner):
             return Explanation("Nothing learned yet: devices are tried in turn.")
         x = np.empty((1, FEATURES))
         write_features(task.size, task.compute_intensity, task.memory_required, x[0])
-        aim = f"energy counts {self.energy_weight:.0%}" if self.energy_weight else "time alone counts"
+        shares = self.goals.to_json().items()
+        others = ", ".join(f"{goal} counts {share:.0%}" for goal, share in shares if share and goal != "time")
+        aim = others or "time alone counts"
         return Explanation(
             f"Least predicted cost over devices and shares, queues in view; {aim}.", np.exp(self.model.predict(x)[0])
         )

@@ -55,7 +55,7 @@ def load_pretrained(learner: Learner, world: World) -> bool:
 
 def idle_view(world: World) -> ClusterView:
     """What a scheduler sees of a node on which nothing has happened yet."""
-    return ClusterView(0, 0.0, world.cluster.public_table(), world.physics.facts(), world.cluster.names)
+    return ClusterView(0, 0.0, world.public_table(), world.physics.facts(), world.cluster.names)
 
 
 def training_stream(tasks: int = TASKS, seed: int = SEED) -> TaskBatch:

@@ -13,6 +13,7 @@ from hybrid_scheduler.learning.dqn.policy import (
     COUNT_WAITING,
     FRACTION,
     MEAN,
+    MONEY_WEIGHT,
     TIME_WEIGHT,
     TRUST,
     Layout,
@@ -36,7 +37,7 @@ class Evaluated:
     def __init__(self, params: FloatArray, devices: FloatArray, facts: FloatArray, task: FloatArray = TASK) -> None:
         self.x, self.times, self.completion = np.zeros(LAYOUT.inputs), np.zeros((2, 4)), np.zeros(4)
         self.order, self.out = np.zeros(4, dtype=np.int64), np.zeros((2, 3))
-        self.response, self.energy, self.value = (np.zeros(LAYOUT.actions) for _ in range(3))
+        self.response, self.energy, self.money, self.value = (np.zeros(LAYOUT.actions) for _ in range(4))
         evaluate(
             task,
             devices,
@@ -48,6 +49,7 @@ class Evaluated:
             self.order,
             self.response,
             self.energy,
+            self.money,
             self.value,
             self.out,
         )
@@ -101,6 +103,10 @@ def test_costs_by_hand(params: FloatArray, devices: FloatArray) -> None:
     assert found.response.tolist() == pytest.approx([1.5, half_on_best, 1.0, 1.0 + 0.525, 2.0, 2.525, 3.0])
     assert found.energy[0] == pytest.approx(30.0)
     assert found.energy[1] == pytest.approx((50.0 + 30.0) * 0.525)
+    assert found.money[0] == pytest.approx(0.00002)
+    assert found.money[1] == pytest.approx((0.0001 + 0.00002) * 0.525)
+    params[MONEY_WEIGHT] = 1000.0
+    assert Evaluated(params, devices, facts).value == pytest.approx(-found.response - 1000.0 * found.money)
     facts[SPLIT] = 1.0
     serial = Evaluated(params, devices, facts)
     assert serial.response[1] == pytest.approx(0.5 + 0.5)

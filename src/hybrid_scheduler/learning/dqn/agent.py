@@ -19,6 +19,7 @@ from hybrid_scheduler.learning.dqn.policy import (
     FRACTION,
     HEADER,
     MEAN,
+    MONEY_WEIGHT,
     SECOND,
     TASK_FEATURES,
     TIME_WEIGHT,
@@ -37,6 +38,7 @@ from hybrid_scheduler.learning.running_means import RunningMeans
 from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.device_columns import KIND
 from hybrid_scheduler.model.kernel import PENALTY, SPLIT
+from hybrid_scheduler.model.objective import Objective
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, IntArray, Task
 from hybrid_scheduler.model.task_columns import SHARED
@@ -63,7 +65,7 @@ FINAL_EXPLORATION = 0.1
 class AgentOptions:
     """What is configured; see `DQNScheduler`."""
 
-    energy_weight: float
+    goals: Objective
     fractions: tuple[float, ...]
     gamma: float
     learning_rate: float
@@ -84,6 +86,7 @@ class Evaluation(NamedTuple):
     order: IntArray
     response: FloatArray
     energy: FloatArray
+    money: FloatArray
     value: FloatArray
     out: FloatArray
 
@@ -113,6 +116,7 @@ class Agent:
         self.known = False
         self.kinds = np.zeros(layout.devices)
         self.stretch = 1.0
+        self.trained_for = options.goals
         self._evaluation: tuple[ClusterView, int, Evaluation] | None = None
         self.forget_pending()
         self._weigh()
@@ -142,8 +146,8 @@ class Agent:
             if probe >= 0:
                 action = self._probe_action(probe, order, value)
             elif self.rng.random() < self.exploration:
-                action = self._explore(value, found.response, found.energy)
-            seen = (column.astype(np.float32) for column in (found.x, found.response, found.energy))
+                action = self._explore(found)
+            seen = (column.astype(np.float32) for column in (found.x, found.response, found.energy, found.money))
             self.pending.add(PendingDecision(view.number, task.task_id, action, probe, *seen))
         out = found.out
         parts = take(action, value, self.params, view.devices, view.facts, order, found.times, found.completion, out)
@@ -152,7 +156,7 @@ class Agent:
     def explain(self, task: Task, view: ClusterView) -> tuple[str, FloatArray]:
         """Why the best action is the best, and the seconds expected on every device."""
         found = self._evaluate(task, view)
-        best, at_once = int(np.argmax(found.value)), self._cost(found.response, found.energy)
+        best, at_once = int(np.argmax(found.value)), self._cost(found)
         cheapest = best == int(np.argmin(at_once))
         ahead = "also the cheapest at once" if cheapest else "dearer at once, cheaper for the tasks to come"
         value, actions = found.value[best], self.layout.actions
@@ -165,15 +169,16 @@ class Agent:
         layout, row = self.layout, task_row(task)
         x, times, completion = np.empty(layout.inputs), np.zeros((2, layout.devices)), np.empty(layout.devices)
         order, out = np.empty(layout.devices, dtype=np.int64), np.zeros((2, 3))
-        response, energy, value = (np.empty(layout.actions) for _ in range(3))
-        evaluate(row, view.devices, view.facts, self.params, x, times, completion, order, response, energy, value, out)
-        found = Evaluation(x, times, completion, order, response, energy, value, out)
+        response, energy, money, value = (np.empty(layout.actions) for _ in range(4))
+        found = Evaluation(x, times, completion, order, response, energy, money, value, out)
+        evaluate(row, view.devices, view.facts, self.params, *found)
         self._evaluation = view, task.task_id, found
         return found
 
-    def _cost(self, response: FloatArray, energy: FloatArray) -> FloatArray:
+    def _cost(self, found: Evaluation) -> FloatArray:
         """What each action costs at once."""
-        cost: FloatArray = self.params[TIME_WEIGHT] * response + self.params[ENERGY_WEIGHT] * energy
+        cost: FloatArray = self.params[TIME_WEIGHT] * found.response + self.params[ENERGY_WEIGHT] * found.energy
+        cost += self.params[MONEY_WEIGHT] * found.money
         return cost
 
     @property
@@ -184,12 +189,12 @@ class Agent:
         done = min(1.0, self.seen / (0.5 * self.training))
         return self.options.training_epsilon * (1.0 - (1.0 - FINAL_EXPLORATION) * done)
 
-    def _explore(self, value: FloatArray, response: FloatArray, energy: FloatArray) -> int:
+    def _explore(self, found: Evaluation) -> int:
         """One of the cheaper half of the actions: what is known to be dear need not be tried to be sure."""
-        possible = np.flatnonzero(value > -BAD)
+        possible = np.flatnonzero(found.value > -BAD)
         if len(possible) == 0:
             return 0
-        cost = self._cost(response, energy)
+        cost = self._cost(found)
         cheap = possible[np.argsort(cost[possible], kind="stable")][: max(2, len(possible) // 2)]
         return int(self.rng.choice(cheap))
 
@@ -221,9 +226,10 @@ class Agent:
             return
         self.seen += 1
         time = outcome.response_time if self.options.count_waiting else outcome.actual_time
-        self.means.average(time, outcome.energy)
+        self.means.average(time, outcome.energy, outcome.cost)
         self._weigh()
         paid = self.params[TIME_WEIGHT] * time + self.params[ENERGY_WEIGHT] * outcome.energy
+        paid += self.params[MONEY_WEIGHT] * outcome.cost
         self.means.reward += REWARD_RATE * (-float(paid) - self.means.reward)
         raw, records = np.array(raw_features(task_row(task))), [p for p in outcome.parts if not p.lost]
         stretch = self.stretch if len(records) == 2 else 1.0
@@ -243,7 +249,7 @@ class Agent:
         if not unlike or self.drift.settling:
             # One odd task does not make the odd ordinary; a new world does.
             self.drift.learn_range(raw)
-        self.pending.finish(pending, time, outcome.energy)
+        self.pending.finish(pending, time, outcome.energy, outcome.cost)
         self.pending.move_complete(self.deep.transitions)
         self._step()
 
@@ -293,10 +299,11 @@ class Agent:
         self.params[TRUST] = min(1.0, self.params[TRUST] + 1.0 / TRUST_AFTER)
 
     def _weigh(self) -> None:
-        """Costs are over the mean response and the mean energy."""
-        weight = self.options.energy_weight
-        self.params[TIME_WEIGHT] = (1.0 - weight) / max(self.means.response, 1e-12)
-        self.params[ENERGY_WEIGHT] = weight / max(self.means.energy, 1e-12)
+        """Costs are over the mean response, the mean energy and the mean bill."""
+        goals, means = self.options.goals, self.means
+        self.params[TIME_WEIGHT] = goals.time / max(means.response, 1e-12)
+        self.params[ENERGY_WEIGHT] = goals.energy / max(means.energy, 1e-12)
+        self.params[MONEY_WEIGHT] = goals.money / max(means.money, 1e-12)
 
     def _set_switches(self) -> None:
         """Parts that ablations take out."""
@@ -324,7 +331,7 @@ class Agent:
         return {
             "header": self.params[:HEADER].tolist(),
             "bias": self.layout.bias(self.params).tolist(),
-            "energy_weight": self.options.energy_weight,
+            "weights": self.options.goals.to_json(),
             "usual": self.means.state(),
             "surprise": self.drift.state(),
             "deep": self.deep.state(replay),
@@ -346,7 +353,11 @@ class Agent:
         self.layout.bias(self.params)[:] = state["bias"]
         self.means.restore(state["usual"])
         self.drift.restore(state["surprise"])
-        same = state["energy_weight"] == self.options.energy_weight
+        if "weights" in state:
+            self.trained_for = Objective.of(state["weights"])
+        else:  # a file of an earlier version, which knew no money
+            self.trained_for = Objective.of_energy_weight(state["energy_weight"])
+        same = self.trained_for == self.options.goals
         self.deep.restore(state["deep"], values=same)
         if not same:
             self.params[TRUST] = 0.0

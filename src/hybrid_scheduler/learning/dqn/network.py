@@ -3,7 +3,9 @@
 The value of an action is what it costs at once, as far as the agent knows, plus what the network has learned about
 everything that follows::
 
-    Q(s, a) = N(s, a) - cost(s, a)        cost = (1 - w) response / mean response + w energy / mean energy
+    Q(s, a) = N(s, a) - cost(s, a)        cost = sum over the goals of weight * figure / mean figure
+
+where the figures are response time, energy and money.
 
 `cost` comes from the backlogs the agent sees and from the times its second head has learned, so an untrained network
 is the myopic policy on learned times, and the network only has to learn the price of the queue that an action leaves to
@@ -29,6 +31,7 @@ from hybrid_scheduler.learning.dqn.policy import (
     EMBEDDING,
     ENERGY_WEIGHT,
     HEADER,
+    MONEY_WEIGHT,
     TASK_FEATURES,
     TIME_HIDDEN,
     TIME_INPUTS,
@@ -86,7 +89,9 @@ class DeepQ:
         ]
         seen = {"state": layout.inputs, "responses": layout.actions, "energies": layout.actions}
         after = {f"next_{name}": width for name, width in seen.items()}
-        self.transitions = ReplayBuffer(CAPACITY, {**seen, "action": 0, "response": 0, "energy": 0, **after})
+        columns = {**seen, "action": 0, "response": 0, "energy": 0, **after}
+        paid = {"monies": layout.actions, "money": 0, "next_monies": layout.actions}
+        self.transitions = ReplayBuffer(CAPACITY, {**columns, **paid}, added=tuple(paid))
         self.durations = ReplayBuffer(CAPACITY, {"features": TASK_FEATURES, "device": 0, "kind": 0, "log_seconds": 0})
         self.updates = 0
         self.loss = float("nan")
@@ -107,9 +112,9 @@ class DeepQ:
         self.loss = self.times.learn(self.durations.sample(self.rng, BATCH, recent))
         both = len(self.transitions) >= BATCH
         if both:
-            weigh = float(self.params[TIME_WEIGHT]), float(self.params[ENERGY_WEIGHT])
+            second, joule, dollar = (float(self.params[k]) for k in (TIME_WEIGHT, ENERGY_WEIGHT, MONEY_WEIGHT))
             drawn = self.transitions.sample(self.rng, BATCH)
-            self.loss += self.values.learn(drawn, weigh, self.gamma, delayed=self.use_target)
+            self.loss += self.values.learn(drawn, (second, joule, dollar), self.gamma, delayed=self.use_target)
         self._step(values=both, clip=True)
         self.updates += 1
         if self.updates % TARGET_EVERY == 0:
@@ -195,12 +200,12 @@ class ValueNetwork:
         """Let the delayed copy catch up."""
         self.target.flat.copy_(self.weights.flat)
 
-    def learn(self, batch: dict[str, Any], weigh: tuple[float, float], gamma: float, *, delayed: bool) -> float:
+    def learn(self, batch: dict[str, Any], weigh: tuple[float, float, float], gamma: float, *, delayed: bool) -> float:
         """Put the gradient of a batch of transitions into `weights.gradient`; returns the loss (Huber's).
 
         Args:
             batch: Columns of the transitions.
-            weigh: What a second of response and what a joule cost.
+            weigh: What a second of response, a joule and a dollar cost.
             gamma: Discount.
             delayed: Whether the delayed copy judges the next state.
         """
@@ -222,8 +227,12 @@ class ValueNetwork:
             batch["energy"],
             batch["next_responses"],
             batch["next_energies"],
+            batch["monies"],
+            batch["money"],
+            batch["next_monies"],
             weigh[0],
             weigh[1],
+            weigh[2],
             gamma,
             self._back[2].numpy(),
         )
@@ -319,8 +328,12 @@ def _value_slopes(
     energy: Column,
     next_responses: Rows,
     next_energies: Rows,
+    monies: Rows,
+    money: Column,
+    next_monies: Rows,
     second: float,
     joule: float,
+    dollar: float,
     gamma: float,
     back: Rows,
 ) -> float:
@@ -336,16 +349,17 @@ def _value_slopes(
         for a in range(actions):
             # The state value and the centre are the same for all actions, so the best does not depend on them.
             value = out[n + i, 1 + a] - second * next_responses[i, a] - joule * next_energies[i, a]
+            value -= dollar * next_monies[i, a]
             if value > highest:
                 best, highest = a, value
             centre += out[i, 1 + a] / actions
             centre_judged += judged[i, 1 + a] / actions
         future = judged[i, 0] + judged[i, 1 + best] - centre_judged
-        future -= second * next_responses[i, best] + joule * next_energies[i, best]
+        future -= second * next_responses[i, best] + joule * next_energies[i, best] + dollar * next_monies[i, best]
         chosen = int(action[i])
         value = out[i, 0] + out[i, 1 + chosen] - centre
-        value -= second * responses[i, chosen] + joule * energies[i, chosen]
-        error = value + second * response[i] + joule * energy[i] - gamma * future
+        value -= second * responses[i, chosen] + joule * energies[i, chosen] + dollar * monies[i, chosen]
+        error = value + second * response[i] + joule * energy[i] + dollar * money[i] - gamma * future
         slope = min(max(error, -HUBER), HUBER)
         loss += slope * (error - 0.5 * slope) / n
         slope /= n

@@ -22,7 +22,7 @@ from hybrid_scheduler.learning.actions import (
     rank_devices,
     write_parts,
 )
-from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, WATTS
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, PRICE, WATTS
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import SHARED, TASK_INTENSITY, TASK_MEMORY, TASK_SIZE
@@ -34,9 +34,9 @@ HIDDEN: Final = 3
 TRUST: Final = 4
 """How far the learned part of the value counts: 1 normally, 0 right after drift."""
 TIME_WEIGHT: Final = 5
-"""Value of a second of response: (1 - energy weight) / mean response."""
+"""Value of a second of response: weight of time / mean response."""
 ENERGY_WEIGHT: Final = 6
-"""Value of a joule: energy weight / mean energy."""
+"""Value of a joule: weight of energy / mean energy."""
 SECOND: Final = 7
 """A typical number of seconds, the unit in which the networks see times."""
 USE_BACKLOG: Final = 8
@@ -46,8 +46,10 @@ FRACTION: Final = 15
 """The GPU fractions, ascending, at most `MAX_FRACTIONS`."""
 MAX_FRACTIONS: Final = 8
 COUNT_WAITING: Final = FRACTION + MAX_FRACTIONS
-"""Whether the time an action costs includes the waiting before it; last, so that older files can be read."""
-HEADER: Final = COUNT_WAITING + 1
+"""Whether the time an action costs includes the waiting before it."""
+MONEY_WEIGHT: Final = COUNT_WAITING + 1
+"""Value of a dollar: weight of money / mean cost; what is new comes last, so that older files can be read."""
+HEADER: Final = MONEY_WEIGHT + 1
 
 TASK_FEATURES: Final = 3
 EMBEDDING: Final = 4
@@ -199,13 +201,14 @@ def costs(
     completion: FloatArray,
     response: FloatArray,
     energy: FloatArray,
+    money: FloatArray,
     out: FloatArray,
 ) -> None:
-    """What every action costs at once, as far as the agent knows: response in seconds and energy in joules."""
+    """What every action costs at once, as far as the agent knows: seconds of response, joules, dollars."""
     counted = params[COUNT_WAITING]
     for action in range(len(response)):
         parts = part_of(action, params, devices, facts, order, times, completion, out)
-        response[action], energy[action] = BAD, BAD
+        response[action], energy[action], money[action] = BAD, BAD, BAD
         if parts == 0:
             continue
         g = int(out[0, PART_DEVICE])
@@ -213,6 +216,7 @@ def costs(
             continue
         end = counted * devices[g, BACKLOG] + out[0, PART_EXPECTED]
         joules = devices[g, WATTS] * out[0, PART_EXPECTED]
+        dollars = devices[g, PRICE] * out[0, PART_EXPECTED]
         if parts == 2:
             c = int(out[1, PART_DEVICE])
             start = counted * devices[c, BACKLOG]
@@ -220,7 +224,8 @@ def costs(
                 start = max(start, end)
             end = max(end, start + out[1, PART_EXPECTED])
             joules += devices[c, WATTS] * out[1, PART_EXPECTED]
-        response[action], energy[action] = end, joules
+            dollars += devices[c, PRICE] * out[1, PART_EXPECTED]
+        response[action], energy[action], money[action] = end, joules, dollars
 
 
 @nb.njit(cache=True)
@@ -235,6 +240,7 @@ def evaluate(
     order: IntArray,
     response: FloatArray,
     energy: FloatArray,
+    money: FloatArray,
     value: FloatArray,
     out: FloatArray,
 ) -> None:
@@ -251,7 +257,7 @@ def evaluate(
         backlog = devices[d, BACKLOG] * params[USE_BACKLOG]
         x[TASK_FEATURES + k] = math.log1p(backlog / params[SECOND]) if up else 2 * CLIP
         x[TASK_FEATURES + count + k] = math.log1p(times[SHARED, d] / params[SECOND])
-    costs(task, params, devices, facts, order, times, completion, response, energy, out)
+    costs(task, params, devices, facts, order, times, completion, response, energy, money, out)
     a, b, y = np.empty(hidden), np.empty(hidden), np.zeros(1 + actions)
     if params[TRUST] > 0.0:
         offset = HEADER + count + count * EMBEDDING
@@ -264,6 +270,7 @@ def evaluate(
     mean = y[1:].mean()
     for k in range(actions):
         immediate = params[TIME_WEIGHT] * response[k] + params[ENERGY_WEIGHT] * energy[k]
+        immediate += params[MONEY_WEIGHT] * money[k]
         value[k] = params[TRUST] * (y[0] + y[1 + k] - mean) - immediate if response[k] < BAD else -BAD
 
 
@@ -274,8 +281,8 @@ def act(number, now, task, devices, times, free, facts, state, out):  # type: ig
     count, actions = cpus + gpus, cpus + gpus * int(state[FRACTIONS])
     x, expected, completion = np.empty(TASK_FEATURES + 2 * count), np.zeros((2, count)), np.empty(count)
     order = np.empty(count, dtype=np.int64)
-    response, energy, value = np.empty(actions), np.empty(actions), np.empty(actions)
-    evaluate(task, devices, facts, state, x, expected, completion, order, response, energy, value, out)
+    response, energy, money, value = np.empty(actions), np.empty(actions), np.empty(actions), np.empty(actions)
+    evaluate(task, devices, facts, state, x, expected, completion, order, response, energy, money, value, out)
     return take(int(np.argmax(value)), value, state, devices, facts, order, expected, completion, out)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hybrid_scheduler.learning.features import FEATURES, write_features
 from hybrid_scheduler.learning.forest.predict import add_forest
-from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED, WATTS
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, PRICE, QUEUED, WATTS
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.task_columns import TASK_INTENSITY, TASK_MEMORY, TASK_SIZE
@@ -35,7 +35,9 @@ STRETCH: Final = 10
 """Header: how much longer each part of a split task takes on the node at hand; 0 before the first decision."""
 NODE_DEVICES: Final = 11
 """Header: devices of the node at hand; 0 before the first decision."""
-TABLE: Final = 12
+TIME_WEIGHT: Final = 12
+MONEY_WEIGHT: Final = 13
+TABLE: Final = 14
 """Where the figures of the devices begin: the output of each, and its part in the typical cost."""
 OUTPUT, TYPICAL = range(2)
 DEVICE_FIGURES: Final = 2
@@ -118,30 +120,31 @@ def _write(out: FloatArray, row: int, device: int, share: float, expected: float
 def cheapest(
     memory: float, devices: FloatArray, facts: FloatArray, seconds: FloatArray, state: FloatArray, out: FloatArray
 ) -> int:
-    """Write the option with the least weighted cost of time and energy; returns its parts, 0 when there is none.
+    """Write the option with the least weighted cost of time, energy and money; returns its parts, 0 if there is none.
 
     The options: the whole task on every device, and for every GPU and every CPU of its node the splits in steps of 5 %.
     Time is when the task would finish, plus what its work costs the tasks that will wait behind it: nobody knows how
     many, but a device with a long queue tends to have one again, so `CONGESTION` seconds for every second and every
-    part queued there. Time and energy are measured by what the fastest device usually takes and burns.
+    part queued there. Time, energy and money are measured by what the fastest device usually takes, burns and costs.
     """
     count = len(seconds)
-    second, joule = 0.0, 0.0
+    second, joule, dollar = 0.0, 0.0, 0.0
     for d in range(count):
         typical = state[TABLE + DEVICE_FIGURES * d + TYPICAL]
         second += typical
         joule += typical * devices[d, WATTS]
-    weight = state[ENERGY_WEIGHT]
-    second = (1.0 - weight) / second if second > 0.0 else 1.0 - weight
-    joule = weight / joule if joule > 0.0 else weight
+        dollar += typical * devices[d, PRICE]
+    second = state[TIME_WEIGHT] / second if second > 0.0 else state[TIME_WEIGHT]
+    joule = state[ENERGY_WEIGHT] / joule if joule > 0.0 else state[ENERGY_WEIGHT]
+    dollar = state[MONEY_WEIGHT] / dollar if dollar > 0.0 else state[MONEY_WEIGHT]
     serial = facts[SPLIT] != 0.0
     stretch = 1.0 if serial else 1.0 + facts[PENALTY]
     queues, crowd = state[USE_QUEUES], state[USE_QUEUES] * state[CONGESTION]
     best, best_gpu, best_cpu, best_step = math.inf, -1, -1, 0
     for d in range(count):
         if _may_take(devices, d, memory):
-            price = second * (1.0 + crowd * devices[d, QUEUED]) + joule * devices[d, WATTS]
-            cost = second * queues * devices[d, BACKLOG] + price * seconds[d]
+            each = second * (1.0 + crowd * devices[d, QUEUED]) + joule * devices[d, WATTS] + dollar * devices[d, PRICE]
+            cost = second * queues * devices[d, BACKLOG] + each * seconds[d]
             if cost < best:
                 gpu = devices[d, KIND] == GPU
                 best, best_gpu, best_cpu, best_step = cost, d if gpu else -1, -1 if gpu else d, STEPS if gpu else 0
@@ -152,8 +155,8 @@ def cheapest(
             if devices[cpu, KIND] != CPU or devices[cpu, AVAILABLE] == 0.0 or devices[cpu, NODE] != devices[gpu, NODE]:
                 continue
             gpu_start, cpu_start = queues * devices[gpu, BACKLOG], queues * devices[cpu, BACKLOG]
-            gpu_price = second * crowd * devices[gpu, QUEUED] + joule * devices[gpu, WATTS]
-            cpu_price = second * crowd * devices[cpu, QUEUED] + joule * devices[cpu, WATTS]
+            on_gpu = second * crowd * devices[gpu, QUEUED] + joule * devices[gpu, WATTS] + dollar * devices[gpu, PRICE]
+            on_cpu = second * crowd * devices[cpu, QUEUED] + joule * devices[cpu, WATTS] + dollar * devices[cpu, PRICE]
             for step in range(1, STEPS):
                 share = step / STEPS
                 if share * memory > devices[gpu, MEMORY]:
@@ -161,7 +164,7 @@ def cheapest(
                 gpu_takes, cpu_takes = share * stretch * seconds[gpu], (1.0 - share) * stretch * seconds[cpu]
                 gpu_end = gpu_start + gpu_takes
                 cpu_end = (max(cpu_start, gpu_end) if serial else cpu_start) + cpu_takes
-                cost = second * max(gpu_end, cpu_end) + gpu_price * gpu_takes + cpu_price * cpu_takes
+                cost = second * max(gpu_end, cpu_end) + on_gpu * gpu_takes + on_cpu * cpu_takes
                 if cost < best:
                     best, best_gpu, best_cpu, best_step = cost, gpu, cpu, step
     if best == math.inf:

@@ -216,7 +216,7 @@ def _alike(y: FloatArray) -> IntArray:
 
 
 def _typical(y: FloatArray) -> FloatArray:
-    """What the fastest device takes on average, each device's part of it: the yardstick of time and energy."""
+    """What the fastest device takes on average, each device's part of it: the yardstick of all goals."""
     complete = np.where(np.isnan(y), np.inf, y)
     seconds, fastest = np.exp(complete.min(axis=1)), complete.argmin(axis=1)
     result: FloatArray = np.bincount(fastest, seconds, minlength=y.shape[1]) / len(y)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from hybrid_scheduler.model.objective import GOALS, WEIGHTS, Objective
 from hybrid_scheduler.model.ranges import LOADS, RATES, SPEEDS
 from hybrid_scheduler.schedulers.registry import scheduler_names
 from hybrid_scheduler.server.schemas.base import Answer, Request
@@ -14,6 +15,14 @@ from hybrid_scheduler.workloads.presets import PRESETS
 
 RacerState = Literal["racing", "behind", "out"]
 State = Literal["starting", "running", "paused", "stopped", "waiting_for_store", "following", "failed"]
+
+
+class GoalWeights(Answer):
+    """What the learners care for, scaled to sum 1."""
+
+    time: float = Field(description="Weight of the response time.", examples=[0.6])
+    energy: float = Field(description="Weight of the energy.", examples=[0.2])
+    money: float = Field(description="Weight of the cost.", examples=[0.2])
 
 
 class LiveSettings(Answer):
@@ -26,7 +35,8 @@ class LiveSettings(Answer):
     speed: float = Field(description="Simulated seconds per second of the clock.", examples=[1.0])
     flat_out: bool = Field(description="As fast as the machine can; `speed` is set aside.")
     schedulers: list[str]
-    energy_weight: float = Field(description="What the learners care for: 0 time only, 1 energy only.")
+    weights: GoalWeights
+    energy_weight: float = Field(description="The weight of energy, as in `weights`.")
 
 
 _STEADY = "|".join(name for name in PRESETS if name != "drift")
@@ -35,8 +45,12 @@ KNOWN_SCHEDULER: dict[str, Any] = {"pattern": f"^({'|'.join(scheduler_names())})
 """Told in the description of the API; whether a name is known the engine says in its own words."""
 
 
-def _not_both(first: str, second: str, kind: str) -> dict[str, Any]:
-    return {"required": [first, second], "properties": {first: {"type": kind}, second: {"type": kind}}}
+def _not_both(first: str, second: str, kind: str, other: str | None = None) -> dict[str, Any]:
+    return {"required": [first, second], "properties": {first: {"type": kind}, second: {"type": other or kind}}}
+
+
+def _above_zero(name: str) -> dict[str, Any]:
+    return {"required": [name], "properties": {name: {"exclusiveMinimum": 0}}}
 
 
 RacerName = Annotated[
@@ -44,12 +58,41 @@ RacerName = Annotated[
 ]
 
 
+Weight = Annotated[float, Field(ge=WEIGHTS.low, le=WEIGHTS.high)]
+
+
+class WeightsChange(Request):
+    """How much each goal counts, at least one above 0; they are scaled to sum 1. What is left out counts nothing."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [_above_zero(goal) for goal in GOALS],
+            "examples": [{"time": 0.6, "energy": 0.2, "money": 0.2}],
+        }
+    )
+
+    time: Weight = 0.0
+    energy: Weight = 0.0
+    money: Weight = 0.0
+
+    @model_validator(mode="after")
+    def _some(self) -> WeightsChange:
+        Objective.of(self.model_dump())
+        return self
+
+
 class SettingsChange(Request):
     """What to change; what is left out stays. Another set of schedulers begins a new run."""
 
     model_config = ConfigDict(
         json_schema_extra={
-            "not": {"anyOf": [_not_both("arrival_rate", "load", "number"), _not_both("preset", "trace", "string")]},
+            "not": {
+                "anyOf": [
+                    _not_both("arrival_rate", "load", "number"),
+                    _not_both("preset", "trace", "string"),
+                    _not_both("energy_weight", "weights", "number", "object"),
+                ]
+            },
             "examples": [{"preset": "mixed", "load": 0.3, "speed": 2.0}],
         }
     )
@@ -65,7 +108,10 @@ class SettingsChange(Request):
     schedulers: Annotated[
         list[RacerName] | None, Field(min_length=1, max_length=32, json_schema_extra={"uniqueItems": True})
     ] = None
-    energy_weight: Annotated[float | None, Field(ge=0, le=1, examples=[0.5])] = None
+    weights: Annotated[WeightsChange | None, Field(description="What the learners care for.")] = None
+    energy_weight: Annotated[
+        float | None, Field(ge=0, le=1, examples=[0.5], description="The same as weights time=1-W, energy=W.")
+    ] = None
 
     @model_validator(mode="after")
     def _once(self) -> SettingsChange:
@@ -73,6 +119,8 @@ class SettingsChange(Request):
             raise ValueError("arrival_rate and load are two ways to say the same thing; give one")
         if self.preset is not None and self.trace is not None:
             raise ValueError("tasks come from a preset or from a trace; give one")
+        if self.weights is not None and self.energy_weight is not None:
+            raise ValueError("weights and energy_weight both say what counts; give one")
         if self.schedulers is not None and len(set(self.schedulers)) < len(self.schedulers):
             raise ValueError("schedulers names somebody twice; name each once")
         return self

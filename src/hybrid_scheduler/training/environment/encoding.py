@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.learning.actions import ANY, decode, first_done, write_parts
-from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED, WATTS
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, PRICE, QUEUED, WATTS
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_SHARE
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
@@ -21,7 +21,8 @@ from hybrid_scheduler.model.task_columns import FIXED, SHARED
 TASK_INPUTS: Final = 3
 """Places of an observation that describe the task: log size, intensity, log memory, as deviations from the usual."""
 DEVICE_INPUTS: Final = 5
-"""Places per device: log backlog, log expected seconds of this task, log parts queued, up (1) or down (0), watts."""
+"""Places per device: log backlog, log expected seconds of this task, log parts queued, up (1) or down (0), watts; where
+money counts there is one more, the price."""
 LARGEST: Final = 10.0
 """No place of an observation is larger; with logarithms nothing that happens comes near."""
 
@@ -34,9 +35,11 @@ def write_observation(
     order: IntArray,
     second: float,
     most_watts: float,
+    highest_price: float,
+    places: int,
     x: NDArray[np.float32],
 ) -> None:
-    """Write the normalised task and, in their order, the devices into `x`."""
+    """Write the normalised task and, in their order, the devices, in so many places each, into `x`."""
     for k in range(TASK_INPUTS):
         x[k] = min(max(task[k], -LARGEST), LARGEST)
     place = TASK_INPUTS
@@ -46,7 +49,9 @@ def write_observation(
         x[place + 2] = min(math.log1p(devices[d, QUEUED]), LARGEST)
         x[place + 3] = devices[d, AVAILABLE]
         x[place + 4] = devices[d, WATTS] / most_watts
-        place += DEVICE_INPUTS
+        if places > DEVICE_INPUTS:
+            x[place + 5] = devices[d, PRICE] / highest_price
+        place += places
 
 
 @nb.njit(cache=True)

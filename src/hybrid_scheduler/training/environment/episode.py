@@ -11,8 +11,10 @@ from hybrid_scheduler.cluster.node import SimulatedNode, UnlabelledTasks
 from hybrid_scheduler.engine.driver import Driver, simulated_node
 from hybrid_scheduler.learning.actions import action_count, expect_completion, rank_devices
 from hybrid_scheduler.model.decision import Decision, Part
+from hybrid_scheduler.model.device_columns import PRICE
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.node import Change
+from hybrid_scheduler.model.objective import Objective
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
@@ -39,23 +41,25 @@ class Terms:
         world: The devices and how they behave.
         expected: How long the agent's side expects tasks to take.
         fractions: GPU shares to choose from, ascending.
-        energy_weight: 0 cares for time only, 1 for energy only.
+        goals: What counts.
         finished: Tasks are paid for when they have finished, not when they are placed.
         estimates: Nominal times take the place of the expected ones.
         ranked: Devices of a kind stand in order of expected completion.
         second: The unit of times.
         joule: The unit of energy.
+        dollar: The unit of money.
     """
 
     world: World
     expected: ExpectedTimes
     fractions: FloatArray
-    energy_weight: float
+    goals: Objective
     finished: bool
     estimates: bool
     ranked: bool
     second: float
     joule: float
+    dollar: float
 
     @property
     def cpus(self) -> int:
@@ -70,12 +74,20 @@ class Terms:
     @property
     def inputs(self) -> int:
         """Length of an observation."""
-        return TASK_INPUTS + DEVICE_INPUTS * len(self.world.cluster.devices)
+        return TASK_INPUTS + self.device_inputs * len(self.world.cluster.devices)
+
+    @property
+    def device_inputs(self) -> int:
+        """Places per device: its price is shown when money counts."""
+        return DEVICE_INPUTS + (self.goals.money > 0.0)
 
     def costs(self, outcomes: OutcomeBatch) -> FloatArray:
         """What each task costs whoever placed it."""
         time, energy = outcomes.response_time / self.second, outcomes.energy / self.joule
-        return np.where(outcomes.failed, FAILURE_COST, (1.0 - self.energy_weight) * time + self.energy_weight * energy)
+        cost = self.goals.time * time + self.goals.energy * energy
+        if self.goals.money > 0.0:
+            cost = cost + self.goals.money * (outcomes.cost / self.dollar)
+        return np.where(outcomes.failed, FAILURE_COST, cost)
 
 
 class _Agent(Scheduler):
@@ -136,6 +148,7 @@ class Episode:
         self._node.add(timed)
         self._charged = np.zeros(len(tasks))
         self._cpus, self._most_watts = terms.cpus, max(cluster.column("watts").max(), 1e-9)
+        self._highest_price = max(terms.world.public_table()[:, PRICE].max(), 1e-12)
         self._order = np.argsort(cluster.is_gpu, kind="stable")
         self._completion, self._out = np.zeros(len(self._order)), np.zeros((2, 3))
         self.over = False
@@ -172,7 +185,15 @@ class Episode:
         if not self.over:
             task, devices = self._node.current, self._node.devices
             write_observation(
-                devices, self._features[task], self._times[task], self._order, self.terms.second, self._most_watts, x
+                devices,
+                self._features[task],
+                self._times[task],
+                self._order,
+                self.terms.second,
+                self._most_watts,
+                self._highest_price,
+                self.terms.device_inputs,
+                x,
             )
         return x
 
@@ -217,7 +238,7 @@ class Episode:
         finished = self._go_on()
         if self.terms.finished:
             return self._charge(finished)
-        if self.over or self.terms.energy_weight > 0.0:
+        if self.over or self.terms.goals.time < 1.0:
             return self._charge(np.array([placed]))
         # The same without a batch of one: most of the time of a step would go into it.
         response, failed = self._node.response_of(placed)

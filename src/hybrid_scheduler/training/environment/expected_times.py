@@ -17,7 +17,6 @@ from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.model.view import ClusterView
-from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.energy import busy_energy
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -95,11 +94,16 @@ class ExpectedTimes:
         result[:, SHARED, :] = np.exp(np.clip(terms @ self.weights, self.lowest, self.highest))
         return result
 
-    def usual(self, sample: TaskBatch, cluster: ClusterSpec) -> tuple[float, float]:
-        """Mean seconds and joules of a task on the device that is expected to be fastest: the units of an agent."""
+    def usual(self, sample: TaskBatch, world: World) -> tuple[float, float, float]:
+        """Mean seconds, joules and dollars of a task on the device that is expected to be fastest: an agent's units."""
         seconds = self.times(sample)[:, SHARED, :]
         fastest = np.arange(len(seconds)), np.argmin(seconds, axis=1)
-        return float(seconds[fastest].mean()), max(float(busy_energy(cluster, seconds)[fastest].mean()), 1e-9)
+        joules, dollars = busy_energy(world.cluster, seconds), world.physics.busy_price(world.cluster) * seconds
+        return (
+            float(seconds[fastest].mean()),
+            max(float(joules[fastest].mean()), 1e-9),
+            max(float(dollars[fastest].mean()), 1e-12),
+        )
 
 
 def _quadratic(z: FloatArray) -> FloatArray:

@@ -15,13 +15,14 @@ from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.objective import Objective, Weights
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario import Load, PresetTasks, RecordedTasks, Scenario
-from hybrid_scheduler.training.environment.encoding import DEVICE_INPUTS, LARGEST, TASK_INPUTS
+from hybrid_scheduler.training.environment.encoding import LARGEST, TASK_INPUTS
 from hybrid_scheduler.training.environment.episode import Episode, Terms
 from hybrid_scheduler.training.environment.expected_times import TRIALS, ExpectedTimes
 
@@ -37,7 +38,8 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
 
     **Observation**: `Box` of float32, 3 + 5 per device. The task's log size, intensity and log memory (deviations from
     the usual), then for each device, CPUs first: log1p of its backlog and of the seconds this task is expected to take
-    there (both in units of `second`), log1p of the parts queued, 1 if it is up, its share of the highest wattage.
+    there (both in units of `second`), log1p of the parts queued, 1 if it is up, its share of the highest wattage, and,
+    only where money counts, its share of the highest price.
     Backlogs are what a scheduler may see: seconds of work as expected when it was placed (`expected_times`).
 
     **Action**: `Discrete`. First each CPU, whole task; then each GPU with each of `fractions`, the rest on the CPU of
@@ -46,11 +48,11 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
     order. For a device that is down stands the one of its kind that would be done first, or else any such; a task
     that does not fit a GPU's memory is left to the memory policy. `action_masks()` tells such actions.
 
-    **Reward**: minus the cost of tasks. A task costs ``(1 - energy_weight) * response / second + energy_weight * energy
-    / joule``, or `FAILURE_COST` when it fails. `projected`: of the task just placed, as its end then stands; what
-    disturbances change later is paid when the task is placed again, or at the end. `finished`: of the tasks that have
-    finished since the last step, and at the last step of all others. Either way the rewards of an episode add up to
-    minus the cost of all its tasks.
+    **Reward**: minus the cost of tasks. A task costs ``weights.time * response / second + weights.energy * energy /
+    joule + weights.money * cost / dollar``, or `FAILURE_COST` when it fails. `projected`: of the task just placed, as
+    its end then stands; what disturbances change later is paid when the task is placed again, or at the end.
+    `finished`: of the tasks that have finished since the last step, and at the last step of all others. Either way the
+    rewards of an episode add up to minus the cost of all its tasks.
 
     **Episode**: `tasks` tasks of the environment's own random stream; terminated after the last decision, never
     truncated. `info` holds `task_id`, the task at hand, `response`, the response times that this step's reward covers,
@@ -64,13 +66,14 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
         world: The node and how it behaves.
         gpus: Instead of a world: the default node with so many GPUs.
         fractions: GPU shares to choose from; `(0.6, 0.8, 1.0)` to split tasks.
-        energy_weight: 0 cares for time only, 1 for energy only.
+        energy_weight: 0 cares for time only, 1 for energy only; 0 unless `weights` are given.
         trace: Tasks of your own, a CSV file or a batch, instead of a preset; every episode has all of them, with their
             own arrival times.
         reward: When tasks are paid for.
         estimates: Expect the nominal times, like `mct`, instead of what a trial of each device has taught.
         ranked: Whether devices stand in order of expected completion.
         render_mode: None: there is nothing to render.
+        weights: Instead of `energy_weight`: how much time, energy and money count (`model.objective`).
 
     Raises:
         InvalidInputError: An argument breaks its rule.
@@ -86,18 +89,18 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
         world: World | None = None,
         gpus: int | None = None,
         fractions: Sequence[float] = (1.0,),
-        energy_weight: float = 0.0,
+        energy_weight: float | None = None,
         trace: str | Path | TaskBatch | None = None,
         reward: Reward = "projected",
         estimates: bool = False,
         ranked: bool = True,
         render_mode: None = None,
+        weights: Weights | None = None,
     ) -> None:
         shares = np.array(sorted({float(f) for f in fractions}))
         if not (len(shares) and shares[0] > 0.0 and shares[-1] <= 1.0):
             raise InvalidInputError(f"fractions are {list(fractions)}, but each must be above 0 and at most 1")
-        if not 0.0 <= energy_weight <= 1.0:
-            raise InvalidInputError(f"energy_weight is {energy_weight}, but it must be from 0 to 1")
+        goals = Objective.chosen(weights, energy_weight) or Objective(time=1.0)
         if reward not in get_args(Reward):
             raise UnknownNameError("reward", str(reward), get_args(Reward))
         if render_mode is not None:
@@ -118,23 +121,24 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
             trials = TRIALS * len(self.world.cluster.devices)
             sample = replace(self.scenario, num_tasks=trials, seed=SEEDS, isolated=True).batch()
         expected = ExpectedTimes.tried(sample, self.world, SEEDS)
-        second, joule = expected.usual(sample, self.world.cluster)
+        second, joule, dollar = expected.usual(sample, self.world)
         self.terms = Terms(
             self.world,
             expected,
             shares,
-            float(energy_weight),
+            goals,
             reward == "finished",
             estimates,
             ranked,
             second,
             joule,
+            dollar,
         )
         high = np.full(self.terms.inputs, LARGEST, dtype=np.float32)
         low = np.zeros_like(high)
         low[:TASK_INPUTS] = -LARGEST
-        for place in (3, 4):
-            high[TASK_INPUTS + place :: DEVICE_INPUTS] = 1.0
+        for place in range(3, self.terms.device_inputs):
+            high[TASK_INPUTS + place :: self.terms.device_inputs] = 1.0
         self.observation_space = gymnasium.spaces.Box(low, high)
         self.action_space = gymnasium.spaces.Discrete(self.terms.actions)
         self._actions = self.terms.actions
