@@ -19,6 +19,7 @@ export type ExperimentRequest = Schemas["ExperimentRequest"];
 export type LearnAnswer = Schemas["LearnAnswer"];
 export type HistoryMark = Schemas["HistoryMark"];
 export type LearningCurve = Schemas["LearningCurve"];
+export type GoalWeights = Schemas["GoalWeights"];
 export type LiveSettings = Schemas["LiveSettings"];
 export type LogLine = Schemas["LogLine"];
 export type MeansOverTime = Schemas["MeansOverTime"];

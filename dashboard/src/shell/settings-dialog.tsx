@@ -4,14 +4,14 @@ import { useState } from "react";
 import { api } from "../api/client";
 import { useResource } from "../api/resource";
 import type { LiveSettings } from "../api/types";
-import { formatNumber, formatPercent, schedulerLabel } from "../format";
+import { formatPercent, schedulerLabel } from "../format";
 import { useCatalogue } from "../live/catalogue";
 import { useUpdate } from "../live/store";
 import { Dialog } from "../ui/dialog";
 import { Empty } from "../ui/empty";
 import { SchedulerDot } from "../ui/scheduler-name";
 import { ClearDialog } from "./clear-dialog";
-import { changeSettings, useDraft } from "./settings";
+import { changeSettings, GOALS, useDraft, withShare } from "./settings";
 
 export function SettingsDialog({ onClose }: { onClose: () => void }) {
   const settings = useUpdate()?.settings ?? null;
@@ -142,31 +142,30 @@ function shortest(value: number): string {
 }
 
 function Objective({ settings }: SectionProps) {
-  const [weight, setWeight] = useDraft(
-    settings.energy_weight,
-    (value) => void changeSettings({ energy_weight: value }),
-  );
+  const [weights, setWeights] = useDraft(settings.weights, (value) => void changeSettings({ weights: value }));
   return (
-    <label className="grid gap-1">
-      <span className="flex text-sm font-medium">
-        What the learners care for
-        <span className="figure ml-auto font-normal text-dim">energy weight {formatNumber(weight, 2)}</span>
+    <fieldset className="grid gap-2">
+      <legend className="mb-1 text-sm font-medium">What the learners care for</legend>
+      {GOALS.map((goal) => (
+        <label key={goal} className="grid grid-cols-[4rem_1fr_3.5rem] items-center gap-3 text-sm">
+          <span>{goal}</span>
+          <input
+            type="range"
+            name={`weight_${goal}`}
+            min={0}
+            max={1}
+            step={0.05}
+            value={weights[goal]}
+            aria-valuetext={`${goal} counts ${formatPercent(weights[goal])}`}
+            onChange={(event) => setWeights(withShare(weights, goal, Number(event.target.value)))}
+          />
+          <span className="figure text-right text-dim">{formatPercent(weights[goal])}</span>
+        </label>
+      ))}
+      <span className="text-xs text-dim">
+        Shares of what counts: raising one lowers the others, in proportion. Learners keep what they know of times.
       </span>
-      <input
-        type="range"
-        name="energy_weight"
-        min={0}
-        max={1}
-        step={0.05}
-        value={weight}
-        aria-valuetext={`${formatPercent(weight)} energy, ${formatPercent(1 - weight)} time`}
-        onChange={(event) => setWeight(Number(event.target.value))}
-      />
-      <span className="flex justify-between text-xs text-dim">
-        <span>time only</span>
-        <span>energy only</span>
-      </span>
-    </label>
+    </fieldset>
   );
 }
 

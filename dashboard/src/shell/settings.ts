@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, type Control } from "../api/client";
 import { messageOf } from "../api/resource";
-import type { SettingsChange } from "../api/types";
+import type { GoalWeights, SettingsChange } from "../api/types";
 import { notify } from "../live/store";
 
 function report(error: unknown): void {
@@ -27,6 +27,20 @@ export async function control(name: Control): Promise<void> {
   } catch (error) {
     report(error);
   }
+}
+
+export const GOALS = ["time", "energy", "money"] as const;
+type Goal = (typeof GOALS)[number];
+
+/** The weights with one goal's share changed: the others keep their ratio, and the sum stays 1. */
+export function withShare(weights: GoalWeights, goal: Goal, share: number): GoalWeights {
+  const rest = GOALS.reduce((sum, other) => sum + (other === goal ? 0 : weights[other]), 0);
+  const scaled = (other: Goal) => {
+    if (other === goal) return share;
+    // Nothing else counted before: what is left goes to the two others alike.
+    return (1 - share) * (rest > 0 ? weights[other] / rest : 0.5);
+  };
+  return { time: scaled("time"), energy: scaled("energy"), money: scaled("money") };
 }
 
 const SETTLE_MS = 250;
