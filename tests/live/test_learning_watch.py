@@ -19,7 +19,6 @@ from hybrid_scheduler.live.session import Session
 from hybrid_scheduler.live.start import LiveStart
 from hybrid_scheduler.model import ClusterView, Decision, Outcome, Task
 from hybrid_scheduler.schedulers.base import Learner, Refit
-from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.store import LearningRow, RetrainingRow, RunRow
 from hybrid_scheduler.store.learning import check_learning
 
@@ -165,10 +164,6 @@ def test_a_learner_that_cannot_tell_is_taken_out() -> None:
     assert "hybrid_ml" in watched.session.race.out
 
 
-needs_refits = pytest.mark.skipif("take_refits" not in vars(HybridML), reason="hybrid_ml does not say what it changed")
-
-
-@needs_refits
 def test_a_stationary_race_announces_the_refreshes_that_replaced_a_tree() -> None:
     watched = Watched()
     watched.race(2000)
@@ -179,7 +174,6 @@ def test_a_stationary_race_announces_the_refreshes_that_replaced_a_tree() -> Non
     assert all(0 < row.replaced <= row.trees for row in watched.rows)
 
 
-@needs_refits
 def test_a_shift_is_announced_soon() -> None:
     watched = Watched(preset="gpu_favourable")
     watched.race(1000)

@@ -93,7 +93,8 @@ function CurvesPanel() {
             <XAxis
               dataKey="at"
               type="number"
-              scale="time"
+              tickCount={6}
+              minTickGap={24}
               domain={["dataMin", "dataMax"]}
               allowDuplicatedCategory={false}
               tickFormatter={(at: number) => timeLabel(at, span)}

@@ -83,7 +83,8 @@ function OverTimePanel() {
                 <XAxis
                   dataKey="at"
                   type="number"
-                  scale="time"
+                  tickCount={6}
+                  minTickGap={24}
                   domain={[Date.parse(data.since), Date.parse(data.until)]}
                   tickFormatter={(at: number) => timeLabel(at, span)}
                   {...X_AXIS}
