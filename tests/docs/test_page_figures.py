@@ -20,6 +20,7 @@ from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
 from hybrid_scheduler.config.service import SHORTEST_TOKEN, SMALLEST_STORE, ServiceSettings
 from hybrid_scheduler.config.yaml_reader import DEEPEST
 from hybrid_scheduler.live import backlogs, command_queue, lessons, runner
+from hybrid_scheduler.live.learning_watch import FIGURES_SECONDS
 from hybrid_scheduler.live.totals import RESPONSE_BOUNDS
 from hybrid_scheduler.metrics.overloaded import SERVICE_TIMES
 from hybrid_scheduler.model.ranges import SECONDS
@@ -34,7 +35,8 @@ from hybrid_scheduler.server.routes.history import FULL_HISTORY
 from hybrid_scheduler.server.serve import MOST_INCOMING
 from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS
 from hybrid_scheduler.store import reserve
-from hybrid_scheduler.store.limits import StoreLimits
+from hybrid_scheduler.store.learning import KEPT
+from hybrid_scheduler.store.limits import DEFAULT_LIMITS
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_TESTS = {"faq.md", "gallery.md", "queues-and-amdahl.md", "forests-and-q-learning.md"}
@@ -58,6 +60,14 @@ def _alert(figure: str) -> str:
     match = re.search(rf"{figure} > (\d+)", (ROOT / "deploy/alerts.yml").read_text("utf-8"))
     assert match is not None
     return match[1]
+
+
+def _kept_learning() -> str:
+    """How much of the learners' history is kept, in all and for every megabyte of the store."""
+    (retrainings, each), (figures, every) = KEPT.values()
+    return (
+        f"The newest {_spaced(retrainings)} and {_spaced(figures)} are kept, at most {each:g} and {every:g} for every"
+    )
 
 
 def _facts() -> dict[str, list[str]]:
@@ -112,6 +122,8 @@ def _facts() -> dict[str, list[str]]:
             f"the latest {_spaced(lessons.MOST_LABELS)} labels in the store",
             f"the latest {_spaced(lessons.MOST_LABELS)} labels that have",
             f"the last {feed.KEPT_LINES} log lines",
+            f"every {FIGURES_SECONDS:g} s at most",
+            _kept_learning(),
             f"{1000 * RESPONSE_BOUNDS[0]:g} ms to {RESPONSE_BOUNDS[-1]:g} s",
             f"longer than {command_queue.CLEAR_SECONDS:g} s",
             f"the latest {experiment_jobs.MOST_JOBS} jobs",
@@ -121,8 +133,8 @@ def _facts() -> dict[str, list[str]]:
             f"ping, every {wait.ping:g} s",
             f"reads nothing for {held:g} s",
             f"{service.retention_mb} MB hold",
-            f"more than {StoreLimits().runs} runs",
-            f"the newest {StoreLimits().versions} entries",
+            f"more than {DEFAULT_LIMITS.runs} runs",
+            f"the newest {DEFAULT_LIMITS.versions} entries",
             f"of {reserve.SHARE:.0%} of its size, {reserve.LEAST // MEGABYTE} to {reserve.MOST // MEGABYTE} MB".replace(
                 "%", " %"
             ),
@@ -189,6 +201,7 @@ KNOWN = {
         "(0600, folders 0700)",
         "ends after 10⁹ simulated seconds",
         "count from 0 with their process",
+        "seconds since 1970",
         "says what its leader says, with `hms_owner` 0",
         "| 1 when the backlog grows",
         "| 1 for the state of the race",
