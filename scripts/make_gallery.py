@@ -47,6 +47,7 @@ SIZES: dict[str, dict[str, Any]] = {
 """Tasks of each experiment: few, because a picture needs a typical shape, not a result."""
 WINDOW, PLOT_WIDTH, PANEL_WIDTH = 1000, 760, 700
 LOAD, SPEED = "0.3", "5"
+SHIFTED = "cpu_favourable"
 VIEWS = {"Global comparison": None, "Scheduler details": "rl agent", "Historical analysis": None}
 """Links to the views with panels; of which scheduler, where there is one for each."""
 
@@ -103,8 +104,7 @@ def take_panels(folder: Path) -> list[str]:
         context.add_init_script("localStorage.setItem('hms.tour.seen', 'true')")
         page = context.new_page()
         page.goto(server.address)
-        page.wait_for_timeout(RACE_SECONDS * 1000)
-        server.post("/api/simulation/pause")  # bars that are just overtaking would lie on each other
+        _race(page, server)
         for view, scheduler in VIEWS.items():
             page.get_by_role("link", name=view, exact=True).click()
             if scheduler is not None:
@@ -113,6 +113,18 @@ def take_panels(folder: Path) -> list[str]:
             done += _photograph(page, folder)
         browser.close()
     return done
+
+
+def _race(page: Page, server: ServedDashboard) -> None:
+    """Two runs, so that there is something to compare; the first has a shift, so that somebody retrains."""
+    page.wait_for_timeout(RACE_SECONDS * 500)
+    server.change(preset=SHIFTED)
+    page.wait_for_timeout(RACE_SECONDS * 500)
+    server.post("/api/simulation/stop")
+    server.change(preset="mixed")
+    server.post("/api/simulation/start")
+    page.wait_for_timeout(RACE_SECONDS * 1000)
+    server.post("/api/simulation/pause")  # bars that are just overtaking would lie on each other
 
 
 def _photograph(page: Page, folder: Path) -> list[str]:
