@@ -15,6 +15,7 @@ from hybrid_scheduler.config import Config, load_config
 from hybrid_scheduler.config.sections import ClusterSection, DeviceSection, DisturbanceSection
 from hybrid_scheduler.live.plan import LOAD, Plan
 from hybrid_scheduler.live.start import LiveStart
+from hybrid_scheduler.model.objective import BALANCED, Objective
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.scenario import ScenarioOptions
 from hybrid_scheduler.scenario.scenario import DEFAULT_LOAD
@@ -61,6 +62,7 @@ def test_values_are_the_defaults(whole: Any) -> None:
             default = getattr(section, key)
             assert default is None or value == default, f"{name}.{key}"
     assert whole["workload"]["load"] == DEFAULT_LOAD
+    assert Objective.of(whole["simulation"]["weights"]) == BALANCED
     assert f"hms train takes {DEFAULT_TASKS}" in TEXT
     assert f"the live race takes {LOAD}" in TEXT
     listed = ClusterSection.model_validate({"devices": whole["cluster"]["devices"]})
@@ -80,6 +82,8 @@ def test_every_parameter_of_a_scheduler_is_in_it(name: str, whole: Any) -> None:
 def test_everything_in_it_can_be_used(whole: Any, tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     del whole["workload"]["load"]  # the rate stands for it
+    for parameters in whole["schedulers"].values():
+        parameters.pop("energy_weight", None)  # the weights stand for it
     file.write_text(yaml.safe_dump(whole), encoding="utf-8")
     assert load_config(file, {}).workload.rate is not None
 

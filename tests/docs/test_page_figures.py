@@ -23,6 +23,7 @@ from hybrid_scheduler.live import backlogs, command_queue, lessons, runner
 from hybrid_scheduler.live.learning_watch import FIGURES_SECONDS
 from hybrid_scheduler.live.totals import RESPONSE_BOUNDS
 from hybrid_scheduler.metrics.overloaded import SERVICE_TIMES
+from hybrid_scheduler.model.objective import BALANCED
 from hybrid_scheduler.model.ranges import SECONDS
 from hybrid_scheduler.physics.cost import MAX_SPEEDUP
 from hybrid_scheduler.physics.device import MOST_DEVICES, Device
@@ -62,6 +63,11 @@ def _alert(figure: str) -> str:
     return match[1]
 
 
+def _balanced() -> str:
+    """What the learners care for when nobody says."""
+    return ",".join(f"{goal}={weight:g}" for goal, weight in BALANCED.to_json().items() if weight)
+
+
 def _kept_learning() -> str:
     """How much of the learners' history is kept, in all and for every megabyte of the store."""
     (retrainings, each), (figures, every) = KEPT.values()
@@ -82,7 +88,7 @@ def _facts() -> dict[str, list[str]]:
             f"every {forest.retrain_interval} tasks",
             f"the latest {forest.window} rows",
             "share of {:.0f}, {:.0f} or {:.0f} %".format(*(100 * share for share in agent.fractions)),
-            f"{agent.energy_weight:g} by default",
+            f"`{_balanced()}` by default",
         ],
         "oracle.md": [SEARCH, f"the {100 // STEPS} % grid"],
         "physics.md": [
@@ -157,16 +163,15 @@ KNOWN = {
     "README.md": [
         "Node.js 20",
         "at 30 % load",
-        "from 0 (time only) to 1 (energy only)",
         "(0 to 1)",
         "on 100 000 tasks and five devices",
         "125 times SimPy (87 times with dependencies)",
         "150 times as fast as the same rule in SimPy, and 8 times",
         "over seeds 1 to 5",
     ],
-    "architecture.md": ["above 0 and at most 1", "one part of share 1"],
+    "architecture.md": ["above 0 and at most 1", "one part of share 1", "scaled to sum 1"],
     "bounds.md": ["adding up to 1"],
-    "learners.md": ["from 0 (time only) to 1 (energy only)"],
+    "learners.md": ["at least one is above 0", "scaled to sum 1", "Weights of 0.5 and 0.5 thus mean"],
     "oracle.md": ["from 0 to 100 %"],
     "physics.md": ["factor of mean 1"],
     "queues.md": ["arrivals at 60 % of it", "near 1 the", "above 1 every", "long before 1", "M/M/1 and M/D/1"],
@@ -240,7 +245,9 @@ def test_defaults_of_the_service_are_those_of_the_table() -> None:
     for name, shown in table.items():
         value = getattr(race if name in VARIABLES else settings, name.lower())
         secret = value.get_secret_value() if hasattr(value, "get_secret_value") else value
-        if shown in ("none", "by environment"):
+        if name == "WEIGHTS":
+            assert shown.strip("`") == _balanced()
+        elif shown in ("none", "by environment"):
             assert secret in (None, "", ()), name
         else:
             said = f"{secret:g}" if isinstance(secret, float) else str(secret)
