@@ -14,7 +14,7 @@ from hybrid_scheduler.model.errors import MissingExtraError
 from hybrid_scheduler.schedulers.rl_agent import LOG_EVERY, DQNScheduler
 from hybrid_scheduler.workloads import WorkloadGenerator
 
-CURVES = {"loss", "epsilon", "reward", "mean_response", "mean_energy"}
+CURVES = {"loss", "epsilon", "reward", "mean_response", "mean_energy", "mean_cost"}
 
 
 def race(tasks: int = 350) -> Race:
