@@ -47,8 +47,7 @@ function LoadDialPanel() {
     ]),
   }));
   if (update === null || load === undefined) return <Empty waitsFor="the first message of the race" />;
-  const broken = new Set(breaks.map((entry) => entry.name));
-  const standing = update.comparison.filter((entry) => !broken.has(entry.name));
+  const standing = new Set(update.comparison.filter((entry) => !entry.overloaded).map((entry) => entry.name));
   return (
     <div className="flex h-full flex-wrap content-center-safe items-center justify-center gap-x-5 gap-y-2 overflow-auto">
       <Dial load={load} rate={update.rates.arrival_rate} onChange={setLoad} />
@@ -61,14 +60,19 @@ function LoadDialPanel() {
               <li key={entry.name} className="flex items-center gap-2">
                 <span className="figure w-5 text-right text-dim">{index + 1}.</span>
                 <SchedulerName name={entry.name} />
-                <span className="ml-auto text-xs whitespace-nowrap text-bad">at {formatPercent(entry.load)}</span>
+                <span
+                  className={`ml-auto text-xs whitespace-nowrap ${standing.has(entry.name) ? "text-dim" : "text-bad"}`}
+                >
+                  at {formatPercent(entry.load)}
+                  {standing.has(entry.name) && ", caught up"}
+                </span>
               </li>
             ))}
           </ol>
         )}
-        {breaks.length > 0 && standing.length > 0 && (
+        {breaks.length > 0 && (
           <p className="mt-2 text-xs text-dim">
-            {standing.length} of {update.comparison.length} keep up
+            {standing.size} of {update.comparison.length} keep up now
           </p>
         )}
       </div>
