@@ -1,6 +1,6 @@
 """The two predictors of `hybrid_ml` side by side: how well they predict, what that is worth, what it costs.
 
-    python benchmarks/predictors.py                 # about five minutes
+    python benchmarks/predictors.py                 # about ten minutes
     python benchmarks/predictors.py --seeds 1 --tasks 2000
 
 R² is of the log seconds of tasks that neither has seen; responses are from races against the same tasks, with refreshes
