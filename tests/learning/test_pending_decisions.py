@@ -5,8 +5,15 @@ import numpy as np
 from hybrid_scheduler.learning.pending_decisions import KEPT, PendingDecision, PendingDecisions
 from hybrid_scheduler.learning.replay_buffer import ReplayBuffer
 
-COLUMNS = {"state": 1, "responses": 1, "energies": 1, "monies": 1}
-WIDTHS = {**COLUMNS, "action": 0, "response": 0, "energy": 0, "money": 0, **{f"next_{name}": 1 for name in COLUMNS}}
+COLUMNS = {"state": 1, "responses": 1, "energies": 1}
+WIDTHS = {
+    **COLUMNS,
+    "action": 0,
+    "response": 0,
+    "energy": 0,
+    "next_monies": 1,
+    **{f"next_{name}": 1 for name in COLUMNS},
+}
 
 
 def decision(number: int, task_id: int, probe: int = -1) -> PendingDecision:
@@ -25,7 +32,7 @@ def learned(pending: PendingDecisions) -> list[tuple[float, float, float]]:
 def finish(pending: PendingDecisions, task_id: int, response: float) -> None:
     found = pending.pop(task_id)
     assert found is not None
-    pending.finish(found, response, 1.0, 1.0)
+    pending.finish(found, response, 1.0)
 
 
 def test_a_transition_waits_for_the_next_decision() -> None:

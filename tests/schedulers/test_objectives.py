@@ -201,7 +201,7 @@ def test_files_of_before_money_go_on_learning(tmp_path: Path) -> None:
         del state["usual"][name]
     layout = agent._agent.layout  # type: ignore[union-attr]
     rows = state["deep"]["transitions"]["rows"]
-    state["deep"]["transitions"]["rows"] = rows[:, : rows.shape[1] - (2 * layout.actions + 1)].clone()
+    state["deep"]["transitions"]["rows"] = rows[:, : rows.shape[1] - layout.actions].clone()
     torch.save(contents, tmp_path / "older.pth")
     assert CHECKSUM not in (tmp_path / "older.pth").read_bytes()
     older = DQNScheduler(energy_weight=0.3, seed=9)

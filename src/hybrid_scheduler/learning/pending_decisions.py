@@ -50,7 +50,7 @@ class PendingDecisions:
     def __init__(self) -> None:
         self._latest: list[PendingDecision | None] = [None] * KEPT
         self._by_task: dict[int, PendingDecision] = {}
-        self._finished: deque[tuple[PendingDecision, float, float, float]] = deque()
+        self._finished: deque[tuple[PendingDecision, float, float]] = deque()
 
     def __len__(self) -> int:
         return len(self._by_task)
@@ -71,19 +71,19 @@ class PendingDecisions:
         """Probes of a group of devices that have not come back yet."""
         return sum(decision.probe == group for decision in self._by_task.values())
 
-    def finish(self, decision: PendingDecision, response: float, energy: float, money: float) -> None:
+    def finish(self, decision: PendingDecision, response: float, energy: float) -> None:
         """What came of a decision; its transition is complete once the next decision has been made."""
-        self._finished.append((decision, response, energy, money))
+        self._finished.append((decision, response, energy))
 
     def move_complete(self, replay: ReplayBuffer) -> None:
         """Move every complete transition into the replay buffer."""
         for _ in range(len(self._finished)):
-            decision, response, energy, money = self._finished.popleft()
+            decision, response, energy = self._finished.popleft()
             if not self._remembers(decision):
                 continue
             after = self._latest[(decision.number + 1) % KEPT]
             if after is None or after.number != decision.number + 1:
-                self._finished.append((decision, response, energy, money))
+                self._finished.append((decision, response, energy))
                 continue
             replay.add(
                 state=decision.state,
@@ -95,8 +95,6 @@ class PendingDecisions:
                 next_state=after.state,
                 next_responses=after.responses,
                 next_energies=after.energies,
-                monies=decision.monies,
-                money=money,
                 next_monies=after.monies,
             )
 

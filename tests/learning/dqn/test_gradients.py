@@ -35,12 +35,12 @@ def dueling(pieces: list[torch.Tensor], state: torch.Tensor) -> torch.Tensor:
 def transitions(rng: np.random.Generator) -> dict[str, Any]:
     n = LAYOUT.actions
     widths = {"state": LAYOUT.inputs, "next_state": LAYOUT.inputs}
-    widths |= dict.fromkeys(("responses", "energies", "monies", "next_responses", "next_energies", "next_monies"), n)
+    widths |= dict.fromkeys(("responses", "energies", "next_responses", "next_energies", "next_monies"), n)
     batch = {name: rng.random((BATCH, width)).astype(np.float32) for name, width in widths.items()}
     batch["action"] = rng.integers(0, n, BATCH).astype(np.float32)
     # Some rewards are huge, so that both branches of the loss are taken.
     batch["response"] = (rng.random(BATCH) * np.where(np.arange(BATCH) % 5, 1.0, 60.0)).astype(np.float32)
-    batch["energy"], batch["money"] = (rng.random(BATCH).astype(np.float32) for _ in range(2))
+    batch["energy"] = rng.random(BATCH).astype(np.float32)
     return batch
 
 
@@ -53,14 +53,16 @@ def test_value_network(delayed: bool) -> None:
     second, joule, dollar = 0.7, 0.3, 0.4
     leaves = as_leaves(network.weights)
     tensors = {name: torch.from_numpy(column) for name, column in batch.items()}
-    next_cost = second * tensors["next_responses"] + joule * tensors["next_energies"] + dollar * tensors["next_monies"]
-    cost = second * tensors["responses"] + joule * tensors["energies"] + dollar * tensors["monies"]
+    next_cost = second * tensors["next_responses"] + joule * tensors["next_energies"]
+    cost = second * tensors["responses"] + joule * tensors["energies"]
     with torch.no_grad():
         online = dueling(leaves, tensors["next_state"]) - next_cost
         judged = dueling(network.target.pieces, tensors["next_state"]) - next_cost if delayed else online
-        future = judged.gather(1, online.argmax(1, keepdim=True)).squeeze(1)
-        paid = second * tensors["response"] + joule * tensors["energy"] + dollar * tensors["money"]
-        wanted = gamma * future - paid
+        # Money decides which action comes next, but is no part of what is learned.
+        best = (online - dollar * tensors["next_monies"]).argmax(1, keepdim=True)
+        assert not torch.equal(best, online.argmax(1, keepdim=True))
+        future = judged.gather(1, best).squeeze(1)
+        wanted = -(second * tensors["response"] + joule * tensors["energy"]) + gamma * future
     action = tensors["action"].long()[:, None]
     value = (dueling(leaves, tensors["state"]) - cost).gather(1, action).squeeze(1)
     loss = torch.nn.functional.huber_loss(value, wanted, delta=HUBER)

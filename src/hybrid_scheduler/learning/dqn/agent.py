@@ -249,7 +249,7 @@ class Agent:
         if not unlike or self.drift.settling:
             # One odd task does not make the odd ordinary; a new world does.
             self.drift.learn_range(raw)
-        self.pending.finish(pending, time, outcome.energy, outcome.cost)
+        self.pending.finish(pending, time, outcome.energy)
         self.pending.move_complete(self.deep.transitions)
         self._step()
 

@@ -5,7 +5,9 @@ everything that follows::
 
     Q(s, a) = N(s, a) - cost(s, a)        cost = sum over the goals of weight * figure / mean figure
 
-where the figures are response time, energy and money.
+where the figures are response time, energy and money. What an action costs in money is known at once and is left out of
+what is learned: a queue makes the tasks to come wait, it does not make them dearer, and targets that hold their bills
+would drown in them.
 
 `cost` comes from the backlogs the agent sees and from the times its second head has learned, so an untrained network
 is the myopic policy on learned times, and the network only has to learn the price of the queue that an action leaves to
@@ -90,8 +92,7 @@ class DeepQ:
         seen = {"state": layout.inputs, "responses": layout.actions, "energies": layout.actions}
         after = {f"next_{name}": width for name, width in seen.items()}
         columns = {**seen, "action": 0, "response": 0, "energy": 0, **after}
-        paid = {"monies": layout.actions, "money": 0, "next_monies": layout.actions}
-        self.transitions = ReplayBuffer(CAPACITY, {**columns, **paid}, added=tuple(paid))
+        self.transitions = ReplayBuffer(CAPACITY, {**columns, "next_monies": layout.actions}, added=("next_monies",))
         self.durations = ReplayBuffer(CAPACITY, {"features": TASK_FEATURES, "device": 0, "kind": 0, "log_seconds": 0})
         self.updates = 0
         self.loss = float("nan")
@@ -227,8 +228,6 @@ class ValueNetwork:
             batch["energy"],
             batch["next_responses"],
             batch["next_energies"],
-            batch["monies"],
-            batch["money"],
             batch["next_monies"],
             weigh[0],
             weigh[1],
@@ -328,8 +327,6 @@ def _value_slopes(
     energy: Column,
     next_responses: Rows,
     next_energies: Rows,
-    monies: Rows,
-    money: Column,
     next_monies: Rows,
     second: float,
     joule: float,
@@ -355,11 +352,11 @@ def _value_slopes(
             centre += out[i, 1 + a] / actions
             centre_judged += judged[i, 1 + a] / actions
         future = judged[i, 0] + judged[i, 1 + best] - centre_judged
-        future -= second * next_responses[i, best] + joule * next_energies[i, best] + dollar * next_monies[i, best]
+        future -= second * next_responses[i, best] + joule * next_energies[i, best]
         chosen = int(action[i])
         value = out[i, 0] + out[i, 1 + chosen] - centre
-        value -= second * responses[i, chosen] + joule * energies[i, chosen] + dollar * monies[i, chosen]
-        error = value + second * response[i] + joule * energy[i] + dollar * money[i] - gamma * future
+        value -= second * responses[i, chosen] + joule * energies[i, chosen]
+        error = value + second * response[i] + joule * energy[i] - gamma * future
         slope = min(max(error, -HUBER), HUBER)
         loss += slope * (error - 0.5 * slope) / n
         slope /= n
