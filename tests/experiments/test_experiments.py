@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import csv
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hybrid_scheduler.experiments.ablation import Ablation
 from hybrid_scheduler.experiments.base import Unit
-from hybrid_scheduler.experiments.energy import WEIGHTS, Energy
+from hybrid_scheduler.experiments.energy import FIGURES, LADDERS, LOAD, WEIGHTS, Energy, Ladder
 from hybrid_scheduler.experiments.heavy import DECISIONS, Heavy
 from hybrid_scheduler.experiments.load import LOADS, Load
 from hybrid_scheduler.experiments.mixed import Mixed
 from hybrid_scheduler.experiments.racing import EVERYBODY
 from hybrid_scheduler.experiments.runner import run_experiment
+from hybrid_scheduler.model.objective import Objective
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
@@ -101,36 +104,71 @@ def test_the_learners_of_load_are_trained_once_per_seed(tmp_path: Path) -> None:
     assert agent.parameters()["energy_weight"] == 0.0
 
 
-def test_energy() -> None:
-    result = run_experiment(Energy(tasks=250, train_tasks=400), [1, 2])
-    assert [point.point for point in result.points] == list(WEIGHTS)
-    energy = {
-        name: [point.estimates[name]["energy"].mean for point in result.points] for name in ("hybrid_ml", "oracle")
-    }
-    assert len(set(energy["oracle"])) == 1, "the weight is the learners' alone"
-    assert energy["hybrid_ml"][-1] < energy["hybrid_ml"][0]
-    steps = result.to_json()["energy_steps"]
-    assert isinstance(steps, dict)
-    differences = [step["difference"] for step in steps["hybrid_ml"]["steps"]]
-    assert differences == [
-        pytest.approx(b - a) for a, b in zip(energy["hybrid_ml"], energy["hybrid_ml"][1:], strict=False)
-    ]
-    assert isinstance(steps["rl_agent"]["falls"], bool)
+def test_energy(tmp_path: Path) -> None:
+    result = run_experiment(Energy(tasks=200, train_tasks=200), [1, 2], folder=tmp_path)
+    points = {point.point: point for point in result.points}
+    assert list(points) == list(WEIGHTS)
+    assert len(points) == 11
+    assert {Objective.of(str(each)) for each in points} >= {Objective(1), Objective(0, 1), Objective(0, 0, 1)}
+
+    def means(name: str, metric: str, ladder: Ladder) -> list[float]:
+        return [points[each].estimates[name][metric].mean for each in ladder.points]
+
+    document: Any = result.to_json()
+    for found, ladder in zip(document["ladders"], LADDERS, strict=True):
+        metric = FIGURES[ladder.goal]
+        assert (found["goal"], found["metric"], found["points"]) == (ladder.goal, metric, list(ladder.points))
+        assert len(set(means("oracle", metric, ladder))) == 1, "the weights are the learners' alone"
+        own = means("hybrid_ml", metric, ladder)
+        assert own[-1] < own[0]
+        differences = [step["difference"] for step in found["learners"]["hybrid_ml"]["steps"]]
+        assert differences == [pytest.approx(b - a) for a, b in pairwise(own)]
+        assert isinstance(found["learners"]["rl_agent"]["falls"], bool)
+    front = document["front"]
+    assert len(front) == 3 * 11 + len(Energy.schedulers) - 3
+    for place in front:
+        others = [other for other in front if other is not place]
+        own = [place[goal] for goal in FIGURES]
+        beaten = any([o[g] for g in FIGURES] != own and all(o[g] <= place[g] for g in FIGURES) for o in others)
+        assert place["on_front"] is not beaten
 
 
-def test_a_step_that_raises_energy_is_found() -> None:
+def test_the_forests_of_energy_are_those_trained_for_each_weight(tmp_path: Path) -> None:
+    """They learn times, whatever counts: trained once per seed they decide as if trained for their weights."""
+    experiment = Energy(tasks=120, train_tasks=300)
+    experiment.prepare(3, tmp_path)
+    weights = "time=0.5,money=0.5"
+    shared = experiment.run(Unit(3, weights, tmp_path)).figures
+    scenario = experiment.scenario(3, LOAD, warmup=24)
+    names = ("hybrid_ml", "static_forest")
+    own = {name: experiment.trained(name, 3, scenario.training(300), weights=weights) for name in names}
+    alone = experiment.race(Unit(3, weights), own, scenario).figures
+    for name in names:
+        assert {key: shared[name][key] for key in FIGURES.values()} == {
+            key: alone[name][key] for key in FIGURES.values()
+        }
+
+
+def test_a_step_that_raises_a_goal_is_found() -> None:
     from hybrid_scheduler.experiments.base import Record
     from hybrid_scheduler.experiments.result import PointResult
 
-    def point(weight: float, joules: float) -> PointResult:
-        figures = {name: {"energy": joules} for name in ("rl_agent", "hybrid_ml", "static_forest")}
-        return PointResult(Energy(), weight, tuple(Record(seed, figures, point=weight) for seed in (1, 2, 3)))
+    def points(goal: str, sign: float) -> list[PointResult]:
+        found = []
+        for weights in WEIGHTS:
+            share = getattr(Objective.of(weights), goal)
+            metrics = dict.fromkeys(FIGURES.values(), 1.0) | {FIGURES[goal]: 10.0 + sign * share}
+            figures = dict.fromkeys(Energy.schedulers, metrics)
+            records = tuple(Record(seed, figures, point=weights) for seed in (1, 2, 3))
+            found.append(PointResult(Energy(), weights, records))
+        return found
 
-    falling, rising = [point(0.0, 5.0), point(1.0, 4.0)], [point(0.0, 4.0), point(1.0, 5.0)]
-    for points, falls in ((falling, True), (rising, False)):
-        steps = Energy().findings(points)["energy_steps"]
-        assert isinstance(steps, dict)
-        assert steps["rl_agent"]["falls"] is falls
+    for goal in FIGURES:
+        for sign in (-1.0, 1.0):
+            ladders: Any = Energy().findings(points(goal, sign))["ladders"]
+            mine = [ladder for ladder in ladders if ladder["goal"] == goal]
+            assert mine
+            assert all(ladder["learners"]["rl_agent"]["falls"] is (sign < 0) for ladder in mine)
 
 
 def test_ablation() -> None:

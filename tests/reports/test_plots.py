@@ -40,6 +40,15 @@ def _series(points: int) -> dict[str, list[Estimate]]:
     return {name: [estimate((p + k + RNG.random(5)).tolist()) for p in range(points)] for k, name in enumerate(NAMES)}
 
 
+def _choices(name: str) -> list[pareto.Choice]:
+    draw = np.random.default_rng(len(name))
+    weights = [None] if name == "mct" else ["time=1", "energy=1", "money=1", "time=0.5,money=0.5"]
+    scales = np.array([0.1, 2e4, 0.05])
+    return [
+        pareto.Choice(each, tuple((1 + draw.random(3)) * scales), on_front=k % 2 == 0) for k, each in enumerate(weights)
+    ]
+
+
 def _places() -> tuple[Estimate, Estimate]:
     return estimate((1 + RNG.random(5)).tolist()), estimate((100 + RNG.random(5)).tolist())
 
@@ -63,7 +72,9 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "learning_curve": lambda: lines.learning_curve(_curves()),
     "load_response": lambda: lines.load_response(LOADS, _series(len(LOADS))),
     "load_ratio": lambda: lines.load_ratio([0.2, 1.0, 1.5], _series(3)),
-    "energy_weight": lambda: lines.energy_weight([0.0, 0.5, 1.0], _series(3)),
+    "energy_weight": lambda: lines.goal_weight("energy", [0.0, 0.5, 1.0], _series(3)),
+    "money_weight": lambda: lines.goal_weight("money", [0.0, 0.5, 1.0], _series(3)),
+    "front": lambda: pareto.front({name: _choices(name) for name in ("rl_agent", "hybrid_ml", "mct")}),
     "pareto": lambda: pareto.pareto({"rl_agent": [_places(), _places()]}, {"mct": _places()}, [0.0, 1.0]),
     "workload": lambda: workload.workload(
         RNG.lognormal(6, 1, 500), RNG.random(500), RNG.random(500) * 300, np.cumsum(RNG.random(500))

@@ -41,12 +41,26 @@ def test_the_figures_of_the_report_are_those_of_the_csv(mixed_run: Run, energy_r
                     key = next(k for k in run.document["shown"] if metric_words(k).lower() == metric.lower())
                     rows = table[(table["scheduler"] == row[0]) & (table["metric"] == key)]
                     if run.parameter is not None:
-                        rows = rows[rows[run.parameter] == float(head.split()[-1])]
+                        rows = rows[rows[run.parameter] == head.split()[-1]]
                     assert len(rows) == 1
                     _same(cell, rows.iloc[0])
                     seen += 1
         points = 1 if run.parameter is None else len(run.points)
         assert seen == len(run.document["shown"]) * len(run.points[0].schedulers) * points
+
+
+def test_the_front_of_the_report_is_that_of_the_csv(energy_run: Run, mixed_run: Run) -> None:
+    table = pd.read_csv(energy_run.folder / "summary.csv")
+    section = next(section for section in build(energy_run, []).sections if section.title == "Front")
+    (shown,) = section.tables
+    assert len(shown.rows) == 3 * 11 + 7
+    for scheduler, weights, *figures, on_front in shown.rows:
+        at = weights if weights != "–" else "time=1"
+        rows = table[(table["scheduler"] == scheduler) & (table["weights"] == at)].set_index("metric")["mean"]
+        for figure, metric in zip(figures, ("avg_response", "energy", "cost"), strict=True):
+            assert float(figure.replace(",", "")) == pytest.approx(rows[metric], rel=1e-3)
+        assert on_front in ("yes", "no")
+    assert "Front" not in [section.title for section in build(mixed_run, []).sections]
 
 
 def _same(cell: str, row: pd.Series) -> None:

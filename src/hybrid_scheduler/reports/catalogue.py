@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hybrid_scheduler.experiments.energy import STEPS
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.model.errors import UnknownNameError
 from hybrid_scheduler.reports.plots import allocation, bars, forest, latency, lines, pareto, workload
@@ -168,24 +169,42 @@ def _over_oracle(point: RunPoint, name: str, metric: str) -> Estimate:
     return estimate([own / reference for own, reference in pairs])
 
 
-def _energy_weight(run: Run, point: RunPoint, c: Palette) -> Figure:
-    names = [name for name in point.schedulers if "energy" in point.estimates[name]]
-    series = {name: [_over_oracle(point, name, "energy") for point in run.points] for name in names}
-    return lines.energy_weight(_values(run), series, c)
+def _ladder(goal: str, run: Run) -> list[RunPoint]:
+    """The points along which the weight of a goal rises from 0 to 1."""
+    (names,) = (each["points"] for each in run.document["ladders"] if each["goal"] == goal)
+    return [next(point for point in run.points if point.value == name) for name in names]
 
 
-def _pareto(metric: str, run: Run, point: RunPoint, c: Palette) -> Figure:
+def _goal_weight(goal: str, metric: str, run: Run, point: RunPoint, c: Palette) -> Figure:
+    ladder = _ladder(goal, run)
+    names = [name for name in point.schedulers if metric in point.estimates[name]]
+    series = {name: [_over_oracle(each, name, metric) for each in ladder] for name in names}
+    return lines.goal_weight(goal, STEPS, series, c)
+
+
+def _front(run: Run, point: RunPoint, c: Palette) -> Figure:
+    places: dict[str, list[pareto.Choice]] = {}
+    for place in run.document["front"]:
+        figures = tuple(place[goal] for goal in ("time", "energy", "money"))
+        places.setdefault(place["scheduler"], []).append(pareto.Choice(place["weights"], figures, place["on_front"]))
+    fastest = min(choice.figures[0] for choices in places.values() for choice in choices)
+    kept = {n: [k for k in choices if k.weights or k.figures[0] <= TOO_SLOW * fastest] for n, choices in places.items()}
+    return pareto.front({name: choices for name, choices in kept.items() if choices}, c)
+
+
+def _pareto(goal: str, metric: str, run: Run, point: RunPoint, c: Palette) -> Figure:
     def place(where: RunPoint, name: str) -> tuple[Estimate, Estimate]:
         return _over_oracle(where, name, "avg_response"), _over_oracle(where, name, metric)
 
-    moving = [name for name in point.schedulers if len({p.estimates[name][metric].mean for p in run.points}) > 1]
+    ladder = _ladder(goal, run)
+    moving = [name for name in point.schedulers if len({p.estimates[name][metric].mean for p in ladder}) > 1]
     # The control lies under the learner that starts from the same forest, not over it.
     moving.sort(key=lambda name: name != "static_forest")
-    trails = {name: [place(p, name) for p in run.points] for name in moving}
+    trails = {name: [place(p, name) for p in ladder] for name in moving}
     others = {name: place(point, name) for name in point.schedulers if name not in moving}
     # An overloaded scheduler lies far to the right and would squeeze the rest into a corner.
     fixed = {name: estimates for name, estimates in others.items() if estimates[0].mean <= TOO_SLOW}
-    return pareto.pareto(trails, fixed, _values(run), metric, c)
+    return pareto.pareto(trails, fixed, STEPS, goal, c)
 
 
 def _values(run: Run) -> list[float]:
@@ -234,16 +253,24 @@ PLOTS: dict[str, Plot] = {
         partial(_series, lines.load_ratio, "times_oracle", False), "The same over the oracle's, seed by seed."
     ),
     "energy_weight": Plot(
-        _energy_weight,
+        partial(_goal_weight, "energy", "energy"),
         "Energy of each scheduler over the oracle's of the same seed as the learners' weight of energy rises.",
     ),
+    "money_weight": Plot(
+        partial(_goal_weight, "money", "cost"), "Money the same way, as the learners' weight of money rises."
+    ),
+    "front": Plot(
+        _front,
+        "Every choice of weights by its mean response, energy and cost, two at a time; filled marks are on the front "
+        "of all three. Rules that do not keep up are left out.",
+    ),
     "pareto": Plot(
-        partial(_pareto, "energy"),
+        partial(_pareto, "energy", "energy"),
         "Energy against response time, over the oracle's of the same seed; the broad grey line is the front of what "
         "nobody beats in both. Schedulers "
         "that do not keep up are left out.",
     ),
-    "pareto_cost": Plot(partial(_pareto, "cost"), "Money against response time, drawn the same way."),
+    "pareto_cost": Plot(partial(_pareto, "money", "cost"), "Money against response time, drawn the same way."),
     "regret": Plot(_regret, "Seconds lost against the optimum, summed up since the start, with 95 % bands."),
     "learning_curve": Plot(_learning, "Response over the oracle's along the run, with 95 % bands.", each_point=True),
     "confusion": Plot(_confusion, "Rows add up to 100 %; in brackets the number of tasks, all seeds together."),

@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.reports.evidence import Evidence
-from hybrid_scheduler.reports.words import ends, listed, metric_words, with_interval
+from hybrid_scheduler.reports.words import ends, listed, metric_words, unit_of, with_interval
 
 HOLDS, IN_PART, FAILS, NOT_SHOWN = "holds", "holds in part", "does not hold", "not shown"
 MORE, LESS, UNSETTLED = "more than claimed", "less than claimed", "not settled"
@@ -103,19 +103,29 @@ def _breaking(run: Evidence) -> Finding:
     return Finding(HOLDS if whole else IN_PART if naive or learners else FAILS, f"overloaded: {words}")
 
 
-def _energy(run: Evidence) -> Finding:
-    steps, first, last = run.document["energy_steps"], *(run.document["points"][k] for k in (0, -1))
-    holds, words = [], []
-    for name in LEARNERS:
-        low, high = (run.figure(name, "energy", point["energy_weight"]) for point in (first, last))
-        holds.append(steps[name]["falls"] and high.mean < low.mean)
-        down = sum(step["high"] is not None and step["high"] < 0 for step in steps[name]["steps"])
-        words.append(
-            f"{name} from {with_interval(low)} J at weight {first['energy_weight']:g} to {with_interval(high)} J at "
-            f"{last['energy_weight']:g}; {down} of {len(steps[name]['steps'])} steps are shown to lower it, "
-            f"{'none' if steps[name]['falls'] else 'at least one'} to raise it"
-        )
-    return Finding(HOLDS if all(holds) else IN_PART if any(holds) else FAILS, "; ".join(words))
+def _falls(goal: str) -> Callable[[Evidence], Finding]:
+    """Whether a goal's figure falls as its weight rises, along every ladder of the goal."""
+
+    def judge(run: Evidence) -> Finding:
+        if "ladders" not in run.document:
+            return Finding(NO_RUN, "the run is of an earlier version, with two goals; run it again")
+        holds, words = [], []
+        for ladder in run.document["ladders"]:
+            for name in LEARNERS if ladder["goal"] == goal else ():
+                found, metric = ladder["learners"][name], ladder["metric"]
+                low, high = (with_interval(run.figure(name, metric, ladder["points"][k])) for k in (0, -1))
+                up, down = (
+                    sum(step[end] is not None and sign * step[end] > 0 for step in found["steps"])
+                    for end, sign in (("low", 1), ("high", -1))
+                )
+                holds.append(found["falls"])
+                words.append(
+                    f"against {ladder['against']}, {name} from {low} to {high} {unit_of(metric)}; of "
+                    f"{len(found['steps'])} steps {down} are shown to lower it, {up or 'none'} to raise it"
+                )
+        return Finding(HOLDS if all(holds) else IN_PART if any(holds) else FAILS, "; ".join(words))
+
+    return judge
 
 
 def _part(whole: str, without: str) -> Callable[[Evidence], Finding]:
@@ -217,7 +227,10 @@ HEADLINES = (
         "load",
         _breaking,
     ),
-    Claim(f"Raising energy_weight lowers the energy of {listed(LEARNERS)}, step by step", "energy", _energy),
+    *(
+        Claim(f"Raising the weight of {goal} lowers {listed(LEARNERS)}'s {what}, step by step", "energy", _falls(goal))
+        for goal, what in (("energy", "energy"), ("money", "cost"), ("time", "mean response"))
+    ),
     Claim(
         "The backlog in its state is worth something to rl_agent", "ablation", _part("rl_agent", "rl_agent_no_backlog")
     ),

@@ -88,7 +88,7 @@ def build(run: Run, pictures: Sequence[Picture]) -> Report:
         str(document["question"]),
         facts,
         summary(run),
-        [figures, drawn, *judged, _method(run), _configuration(run), _machine(run)],
+        [*_front(run), figures, drawn, *judged, _method(run), _configuration(run), _machine(run)],
     )
 
 
@@ -107,6 +107,19 @@ def _figures(run: Run) -> list[Table]:
         ]
         tables += _split(_title(metric), names, columns)
     return tables
+
+
+def _front(run: Run) -> list[Section]:
+    """What every choice of weights gives, where weights are varied."""
+    rows = []
+    for place in run.document.get("front", ()):
+        figures = (short(place[goal]) for goal in ("time", "energy", "money"))
+        rows.append([place["scheduler"], place["weights"] or "–", *figures, "yes" if place["on_front"] else "no"])
+    if not rows:
+        return []
+    head = ["scheduler", "weights", *(_head(metric) for metric in ("avg_response", "energy", "cost")), "on the front"]
+    words = "Means over the seeds. On the front: nobody is at least as good in all three goals and better in one."
+    return [Section("Front", [words], [Table("", head, rows, (0, 1, 5))])]
 
 
 def _split(title: str, names: Sequence[str], columns: Sequence[tuple[str, Sequence[Estimate | None]]]) -> list[Table]:

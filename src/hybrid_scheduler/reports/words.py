@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from hybrid_scheduler.experiments.figures import figure_info
 from hybrid_scheduler.experiments.statistics import NOT_SHOWN, Estimate
@@ -105,13 +106,21 @@ def _verdicts_along(run: Run) -> Iterator[str]:
                 for verdict in ("better", "worse", NOT_SHOWN)
                 if verdict in at
             ]
-            everywhere = f" {'at' if run.varies_a_number else 'in'} every {_name(run)}" if len(at) == 1 else ""
+            everywhere = f" {_everywhere(run)}" if len(at) == 1 else ""
             yield f"By {metric_words(metric)}, {a} against {b}: {'; '.join(parts)}{everywhere}."
 
 
 def _at(run: Run, values: list[str]) -> str:
-    """At which points: "at load 0.2 and 0.4", "in the busy world"."""
+    """At which points: "at load 0.2 and 0.4", "in the busy world", "at the weights time=1; energy=1"."""
+    if run.parameter == "weights":
+        return f"at the weights {'; '.join(values)}"
     return f"at {_name(run)} {listed(values)}" if run.varies_a_number else f"in the {listed(values)} {_name(run)}"
+
+
+def _everywhere(run: Run) -> str:
+    if run.parameter == "weights":
+        return "at every choice of weights"
+    return f"{'at' if run.varies_a_number else 'in'} every {_name(run)}"
 
 
 def _name(run: Run) -> str:
@@ -155,17 +164,25 @@ def _findings(run: Run) -> Iterator[str]:
             yield f"Overloaded from a load of {load:g} on, in at least half of the seeds: {listed(names)}."
         if whole := [name for name, at in breaks.items() if at is None]:
             yield f"Overloaded at no load that was tried: {listed(whole)}."
-    for name, steps in run.document.get("energy_steps", {}).items():
-        first, last = (run.points[k].estimates[name]["energy"] for k in (0, -1))
-        way = (
-            "no step of the weight is shown to raise its energy"
-            if steps["falls"]
-            else "at least one step of the weight is shown to raise its energy"
-        )
-        yield (
-            f"Energy of {name}: from {with_interval(first)} J at the lowest weight to {with_interval(last)} J at the "
-            f"highest; {way}."
-        )
+    for ladder in run.document.get("ladders", ()):
+        yield _climbed(run, ladder)
+
+
+def _climbed(run: Run, ladder: Mapping[str, Any]) -> str:
+    """What became of a goal as its weight rose."""
+    points, metric = {point.value: point for point in run.points}, ladder["metric"]
+    first, last = (points[ladder["points"][k]].estimates for k in (0, -1))
+    names = list(ladder["learners"])
+    ways = (
+        f"{name} from {with_interval(first[name][metric])} to {with_interval(last[name][metric])} {unit_of(metric)}"
+        for name in names
+    )
+    rising = [name for name in names if not ladder["learners"][name]["falls"]]
+    verdict = f"it does not fall with {listed(rising)}" if rising else "no step is shown to raise it"
+    return (
+        f"As the weight of {ladder['goal']} rises from 0 to 1 against {ladder['against']}, {metric_words(metric)} "
+        f"goes: {', '.join(ways)}; {verdict}."
+    )
 
 
 def listed(names: Iterable[str]) -> str:

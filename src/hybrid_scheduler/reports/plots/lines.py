@@ -107,16 +107,18 @@ def load_ratio(loads: Sequence[float], ratios: Series, palette: Palette = colour
     return figure
 
 
-def energy_weight(weights: Sequence[float], energies: Series, palette: Palette = colour_of) -> Figure:
-    """Energy against the weight it has in a learner's objective.
+def goal_weight(goal: str, weights: Sequence[float], figures: Series, palette: Palette = colour_of) -> Figure:
+    """A goal's figure against the weight it has in a learner's objective.
 
     Args:
-        weights: From 0, time only, to 1, energy only.
-        energies: At each weight by scheduler, over the oracle's.
+        goal: `energy` or `money`.
+        weights: From 0, time only, to 1, this goal only.
+        figures: At each weight by scheduler, over the oracle's.
         palette: The colours.
     """
-    figure, axes = _along(weights, energies, palette, "Energy against its weight in the objective", "energy weight")
-    axes.set_ylabel("energy, times the oracle's")
+    title = f"{goal.capitalize()} against its weight in the objective"
+    figure, axes = _along(weights, figures, palette, title, f"weight of {goal}, the rest is time's")
+    axes.set_ylabel(f"{goal}, times the oracle's")
     return figure
 
 

@@ -1,12 +1,13 @@
-"""Trade-offs: energy or money against response time."""
+"""Trade-offs between response time, energy and money."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from hybrid_scheduler.experiments.statistics import Estimate
-from hybrid_scheduler.reports.plots.style import INK, MUCH, Palette, canvas, entitle, legend_beside
+from hybrid_scheduler.reports.plots.style import INK, MUCH, Palette, canvas, differ_much, entitle, legend_beside
 from hybrid_scheduler.schedulers.colours import colour_of
 
 if TYPE_CHECKING:
@@ -56,11 +57,56 @@ def pareto(
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     words = ", ".join(f"{weight:g}" for weight in weights)
-    axes.set_xlabel(f"mean response, times the oracle's\n(marks of learners grow with the energy weight: {words})")
+    axes.set_xlabel(f"mean response, times the oracle's\n(marks of learners grow with the weight of {good}: {words})")
     axes.set_ylabel(f"{good}, times the oracle's")
     entitle(figure, axes, f"{good.capitalize()} against response time (left and below is better)")
     legend_beside(axes)
     return figure
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one choice of weights gives.
+
+    Attributes:
+        weights: The weights; None of a scheduler without.
+        figures: Mean response, energy and cost.
+        on_front: Nobody is at least as good in all three.
+    """
+
+    weights: str | None
+    figures: tuple[float, ...]
+    on_front: bool
+
+
+def front(choices: Mapping[str, Sequence[Choice]], palette: Palette = colour_of) -> Figure:
+    """Every choice of weights in the three planes of two goals each; filled marks are on the front of all three."""
+    figure, panels = canvas(3.6, 3)
+    labels = ("mean response, s", "energy, J", "cost, $")
+    for axes, (across, up) in zip(panels, ((0, 1), (0, 2), (1, 2)), strict=True):
+        for name, places in choices.items():
+            x, y = [place.figures[across] for place in places], [place.figures[up] for place in places]
+            learns = any(place.weights for place in places)
+            marker, colour = MARKERS.get(name, "o") if learns else "X", palette(name)
+            faces = [colour if place.on_front else "none" for place in places]
+            axes.scatter(x, y, 26, facecolors=faces, edgecolors=colour, marker=marker, label=name, linewidths=1.0)
+        if across == 0 and differ_much(place.figures[0] for places in choices.values() for place in places):
+            axes.set_xscale("log")
+        axes.xaxis.set_major_locator(_few_ticks(axes))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_minor_formatter(lambda value, _: "")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_xlabel(labels[across])
+        axes.set_ylabel(labels[up])
+    entitle(figure, panels[0], "Three goals, two at a time")
+    legend_beside(panels[-1])
+    return figure
+
+
+def _few_ticks(axes: Axes) -> Any:
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    return LogLocator(numticks=4) if axes.get_xscale() == "log" else MaxNLocator(3)
 
 
 def pareto_front(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
