@@ -98,7 +98,9 @@ export function headline(words: string): string {
 }
 
 export function formatPercent(value: Maybe, digits = 0): string {
-  return missing(value) ? NOTHING : `${(value * 100).toFixed(digits)} %`;
+  if (missing(value)) return NOTHING;
+  const text = (value * 100).toLocaleString("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return `${text} %`;
 }
 
 /** Two digits, a true minus, and no minus before nothing. */

@@ -31,7 +31,7 @@ function isChosen(value: unknown): value is Chosen {
   );
 }
 
-export const chosenRange = persisted<Chosen>("hms.history.range", { id: "day", from: "", to: "" }, isChosen);
+export const chosenRange = persisted<Chosen>("hms.history.range", { id: "hour", from: "", to: "" }, isChosen);
 
 /** Local midnight of a day; undefined for none. */
 function midnight(day: string): number | undefined {

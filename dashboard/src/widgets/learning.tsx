@@ -75,10 +75,12 @@ function LearningPanel({ scheduler }: WidgetProps) {
         <span>
           gradient steps <b className="figure text-ink">{model.updates.toLocaleString("en-GB")}</b>
         </span>
-        <span title="Refreshes that replaced something, of all that were tried">
-          retrained <b className="figure text-ink">{model.refits.toLocaleString("en-GB")}</b> of{" "}
-          {model.refit_checks.toLocaleString("en-GB")} checks
-        </span>
+        {model.refit_checks > 0 && (
+          <span title="Refreshes that replaced something, of all that were tried">
+            retrained <b className="figure text-ink">{model.refits.toLocaleString("en-GB")}</b> of{" "}
+            {model.refit_checks.toLocaleString("en-GB")} checks
+          </span>
+        )}
         <span>
           saved version <b className="figure text-ink">{model.version ?? "none yet"}</b>
         </span>
