@@ -55,7 +55,9 @@ function OverTimePanel() {
     ]),
   }));
   if (data === null) return <Empty>{error ?? "Loading …"}</Empty>;
-  const span = Date.parse(data.until) - Date.parse(data.since);
+  // The axis begins where there is something to see.
+  const until = Date.parse(data.until);
+  const since = Math.max(Date.parse(data.since), (rows[0]?.at ?? until) - 1000 * data.stretch_seconds);
   const shown = names.filter((name) => !hidden.has(name));
   const toggle = (name: string) =>
     setHidden((value) => {
@@ -85,8 +87,8 @@ function OverTimePanel() {
                   type="number"
                   tickCount={6}
                   minTickGap={24}
-                  domain={[Date.parse(data.since), Date.parse(data.until)]}
-                  tickFormatter={(at: number) => timeLabel(at, span)}
+                  domain={[since, until]}
+                  tickFormatter={(at: number) => timeLabel(at, until - since)}
                   {...X_AXIS}
                 />
                 <YAxis
@@ -115,7 +117,7 @@ function OverTimePanel() {
               </LineChart>
             )}
           </ChartFrame>
-          <Marks data={data} colour={colour} />
+          <Marks data={data} since={since} until={until} colour={colour} />
           <ul className="flex flex-wrap gap-x-1 gap-y-1 text-xs" aria-label="Schedulers shown">
             {names.map((name) => (
               <li key={name}>
@@ -136,9 +138,15 @@ function OverTimePanel() {
   );
 }
 
+interface MarksProps {
+  data: MeansOverTime;
+  since: number;
+  until: number;
+  colour: (name: string) => string;
+}
+
 /** When learners were retrained and saved, under the axis of the chart. */
-function Marks({ data, colour }: { data: MeansOverTime; colour: (name: string) => string }) {
-  const [since, until] = [Date.parse(data.since), Date.parse(data.until)];
+function Marks({ data, since, until, colour }: MarksProps) {
   const place = (mark: HistoryMark) => {
     const middle = Date.parse(mark.start) + 500 * data.stretch_seconds;
     return Math.min(1, Math.max(0, (middle - since) / Math.max(until - since, 1)));
