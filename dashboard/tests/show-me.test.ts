@@ -18,7 +18,7 @@ function frame(seq: number, responses: Record<string, number>, overloaded: strin
   return update(seq, {
     settings: { ...(update(1).settings ?? (null as never)), load },
     comparison: Object.entries(responses).map(([name, response]) =>
-      entry(name, response, { tasks: 10 * seq, overloaded: overloaded.includes(name), unfinished: 77 }),
+      entry(name, response, { tasks: 10 * seq, overloaded: overloaded.includes(name), unfinished: seq === 1 ? 0 : 77 }),
     ),
     learning: [
       {
@@ -90,6 +90,12 @@ describe("the story", () => {
   it("says who broke only when a backlog has been growing for three seconds", () => {
     const crowd = racing({ greedy: ofAll(1, 6) }, [["greedy"], ["greedy"], [], ["greedy"], ["greedy"], ["greedy"]]);
     expect(told(crowd).broken).toEqual([]);
+    const few = racing(
+      { greedy: ofAll(1, 8) },
+      Array.from({ length: 8 }, () => ["greedy"]),
+    );
+    for (const each of few) for (const racer of each.comparison) racer.unfinished = 2;
+    expect(told(few).broken).toEqual([]);
     const story = told(
       racing(
         { greedy: ofAll(1, 8), oracle: ofAll(1, 8) },
@@ -99,7 +105,19 @@ describe("the story", () => {
     expect(story.broken).toEqual([{ name: "greedy", load: 0.2 }]);
     const last = frame(8, { greedy: 1, oracle: 1 }, ["greedy"]);
     expect(words(2, story, last, CAST, 4000)).toContain("greedy broke at 20 % load (77 tasks unfinished).");
-    expect(words(2, newStory(1), last, CAST, 4000)).toContain("nobody has broken yet");
+    expect(words(2, newStory(1), last, CAST, 4000)).toContain("nobody has broken since this began");
+  });
+  it("does not say of who was behind already at which load it broke", () => {
+    const frames = racing(
+      { greedy: ofAll(1, 9), oracle: ofAll(0.25, 9) },
+      Array.from({ length: 9 }, () => ["greedy"]),
+    );
+    const story = told(frames.slice(1));
+    expect(story.behind).toEqual(["greedy", "oracle"]);
+    expect(story.broken).toEqual([]);
+    expect(words(1, story, frames.at(-1) ?? (null as never), CAST, 4500)).toContain(
+      "From before this began there is a backlog: greedy\u00a077 and oracle\u00a077 tasks.",
+    );
   });
   it("does not say that learners hold when they do not", () => {
     const responses = { greedy: ofAll(30, 8), rl_agent: ofAll(0.25, 8), oracle: ofAll(0.125, 8) };

@@ -24,7 +24,7 @@ export function RaceControls() {
     setBusy(null);
   };
   return (
-    <fieldset className="flex gap-1.5">
+    <fieldset className="flex gap-1 sm:gap-1.5">
       <legend className="sr-only">Race</legend>
       {offered.map((name) => {
         const { label, icon: Icon } = BUTTONS[name];
@@ -32,7 +32,7 @@ export function RaceControls() {
           <button
             key={name}
             type="button"
-            className="button"
+            className="button max-sm:px-2"
             title={`${label} the race`}
             aria-label={label}
             disabled={!connected || busy !== null}

@@ -33,7 +33,7 @@ export function Header({ route, scheduler }: HeaderProps) {
     { view: "experiments", label: "Experiments", short: "Experiments", href: "/experiments" },
   ] as const;
   return (
-    <header className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2">
+    <header className="mb-4 flex flex-wrap items-center gap-x-2 gap-y-2 sm:gap-x-4">
       <div className="flex items-center gap-2 sm:min-w-56">
         <img src="/favicon.svg" alt="" width={28} height={28} />
         <div>
@@ -60,7 +60,7 @@ export function Header({ route, scheduler }: HeaderProps) {
           ))}
         </ul>
       </nav>
-      <div className="ml-auto flex items-center gap-1.5">
+      <div className="ml-auto flex items-center gap-1 sm:gap-1.5">
         <StatePill />
         <RaceControls />
         <button

@@ -10,6 +10,9 @@ const SHORTEST_MS = 1_000;
 /** A backlog that grows for less than this is a passing crowd. */
 const STEADY_MS = 3_000;
 
+/** With fewer tasks unfinished than this nobody has broken, whatever one long task does to the mean. */
+const BACKLOG = 20;
+
 /** Running sums of one scheduler: the mean between two moments follows from their difference. */
 interface Sums {
   tasks: number;
@@ -48,6 +51,8 @@ export interface Story {
   snapshots: Snapshot[];
   overloadedSince: Record<string, number>;
   broken: Broken[];
+  /** Who had a backlog when it began: nobody knows at which load they broke. Null before the first update. */
+  behind: string[] | null;
   shift: { sums: Record<string, Sums>; drifts: Record<string, number>; at: number } | null;
   recoveries: Recovery[];
   said: Said[];
@@ -58,6 +63,7 @@ export const newStory = (pace: number): Story => ({
   snapshots: [],
   overloadedSince: {},
   broken: [],
+  behind: null,
   shift: null,
   recoveries: [],
   said: [],
@@ -85,9 +91,12 @@ export function observe(story: Story, update: SimulationUpdate, at: number): Sto
   const kept = story.snapshots.filter((snapshot) => at - snapshot.at <= LATELY_MS / story.pace);
   const next = { ...story, snapshots: [...kept, { at, sums: sumsOf(update) }] };
   next.overloadedSince = Object.fromEntries(
-    update.comparison.filter((entry) => entry.overloaded).map(({ name }) => [name, story.overloadedSince[name] ?? at]),
+    update.comparison
+      .filter((entry) => entry.overloaded && entry.unfinished >= BACKLOG)
+      .map(({ name }) => [name, story.overloadedSince[name] ?? at]),
   );
-  const known = new Set(story.broken.map(({ name }) => name));
+  next.behind ??= update.comparison.filter(({ unfinished }) => unfinished >= BACKLOG).map(({ name }) => name);
+  const known = new Set([...next.behind, ...story.broken.map(({ name }) => name)]);
   const load = update.settings?.load ?? Number.NaN;
   const fresh = update.comparison.filter(({ name }) => !known.has(name) && isOverloaded(next, name, at));
   next.broken = [...story.broken, ...fresh.map(({ name }) => ({ name, load }))];
@@ -176,15 +185,10 @@ export function words(moment: Moment, story: Story, update: SimulationUpdate, ca
   const load = formatPercent(update.settings?.load);
   switch (moment) {
     case 1:
-      return overloaded.length === 0
-        ? `At ${load} load everybody keeps up. Mean response lately: ${responses(story, racers) || "nothing has finished yet"}.`
-        : `Even at ${load} load ${names(overloaded)} cannot keep up. The others: ${responses(
-            story,
-            racers.filter((name) => !overloaded.includes(name)),
-          )}.`;
+      return calm(story, update, overloaded, load);
     case 2:
       return story.broken.length === 0
-        ? `At ${load} load nobody has broken yet. Mean response lately: ${responses(story, racers)}.`
+        ? `At ${load} load nobody has broken since this began. Mean response lately: ${responses(story, racers)}.`
         : `${brokenOnes(story.broken, update)}. More comes in than gets done.`;
     case 3:
       return hold(story, update, cast, overloaded, load);
@@ -193,6 +197,18 @@ export function words(moment: Moment, story: Story, update: SimulationUpdate, ca
     case 5:
       return ending(story, cast, at);
   }
+}
+
+function calm(story: Story, update: SimulationUpdate, overloaded: readonly string[], load: string): string {
+  const [racers, behind] = [update.comparison.map(({ name }) => name), story.behind ?? []];
+  const fresh = overloaded.filter((name) => !behind.includes(name));
+  const others = racers.filter((name) => !behind.includes(name) && !fresh.includes(name));
+  const start = [
+    behind.length === 0 ? "" : `From before this began there is a backlog: ${unfinished(update, behind)} tasks.`,
+    fresh.length === 0 ? "" : `Even at ${load} load ${names(fresh)} cannot keep up.`,
+  ].filter((each) => each !== "");
+  if (start.length === 0) start.push(`At ${load} load everybody keeps up.`);
+  return `${start.join(" ")} Mean response lately: ${responses(story, others) || "nothing has finished yet"}.`;
 }
 
 /** "greedy broke at 20 % load (85 tasks unfinished) and random at 40 % (12)". */

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "react";
 import { duel } from "../analysis/wins";
 import { usePanelData } from "../charts/panel-data";
-import { formatNumber, formatPercent, formatSeconds, headline, schedulerLabel } from "../format";
+import { formatIn, formatNumber, formatPercent, headline, schedulerLabel } from "../format";
 import { useCatalogue } from "../live/catalogue";
 import { useMetricInfo, useMetrics } from "../live/metric-catalogue";
 import { useRecent } from "../live/recent";
@@ -38,7 +38,7 @@ function ComparePanel() {
       label: headline(infoOf("avg_wait")?.short ?? "wait"),
       a: a?.avg_wait ?? null,
       b: b?.avg_wait ?? null,
-      format: formatSeconds,
+      format: (value: number | null) => formatIn(infoOf("avg_wait")?.symbol ?? "", value),
     },
     { label: "GPU share", a: a?.gpu_share ?? null, b: b?.gpu_share ?? null, format: formatPercent },
   ];

@@ -3,8 +3,10 @@ import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight } from "lucide-react";
 import { useDeferredValue, useMemo, useState } from "react";
 import { type LedgerColumn, type LedgerView, ledgerRows } from "../analysis/ledger";
 import { schedulersIn } from "../analysis/wins";
+import type { Result } from "../api/types";
 import { usePanelData } from "../charts/panel-data";
-import { formatDollars, formatJoules, formatSeconds, placementLabel } from "../format";
+import { formatIn, headline, placementLabel } from "../format";
+import { useMetricInfo } from "../live/metric-catalogue";
 import { useRecent } from "../live/recent";
 import { inspect } from "../shell/inspected";
 import { Empty } from "../ui/empty";
@@ -16,15 +18,24 @@ export const title = "Ledger";
 export const help =
   "One line per task and scheduler, newest first; click a heading to sort, a task number to see why it was placed there and what the other devices would have cost.";
 
-const COLUMNS: { id: LedgerColumn; label: string; numeric: boolean }[] = [
+interface Column {
+  id: LedgerColumn;
+  label: string;
+  numeric: boolean;
+}
+
+const WHO: Column[] = [
   { id: "task", label: "Task", numeric: true },
   { id: "scheduler", label: "Scheduler", numeric: false },
   { id: "placement", label: "Where", numeric: false },
-  { id: "time", label: "Time", numeric: true },
-  { id: "wait", label: "Wait", numeric: true },
-  { id: "response", label: "Response", numeric: true },
-  { id: "energy", label: "Energy", numeric: true },
-  { id: "cost", label: "Cost", numeric: true },
+];
+/** Where results keep a figure, and the metric that says what it is called and its unit. */
+const FIGURES: { id: LedgerColumn; metric: string; of: (result: Result) => number }[] = [
+  { id: "time", metric: "avg_time", of: (result) => result.actual_time },
+  { id: "wait", metric: "avg_wait", of: (result) => result.wait_time },
+  { id: "response", metric: "avg_response", of: (result) => result.response_time },
+  { id: "energy", metric: "energy", of: (result) => result.energy_consumption },
+  { id: "cost", metric: "cost", of: (result) => result.execution_cost },
 ];
 const PAGE = 50;
 
@@ -35,17 +46,18 @@ function LedgerPanel() {
   const shownView = useDeferredValue(view);
   const rows = useMemo(() => ledgerRows(items, shownView), [items, shownView]);
   const names = useMemo(() => schedulersIn(items), [items]);
+  const infoOf = useMetricInfo();
+  const figures = FIGURES.map((figure) => {
+    const info = infoOf(figure.metric);
+    return { ...figure, numeric: true, label: headline(info?.short ?? figure.id), symbol: info?.symbol ?? "" };
+  });
   usePanelData(() => ({
-    columns: ["task", "scheduler", "where", "time (s)", "wait (s)", "response (s)", "energy (J)", "cost ($)", "failed"],
+    columns: ["task", "scheduler", "where", ...figures.map(({ label, symbol }) => `${label} (${symbol})`), "failed"],
     rows: rows.map(({ taskId, scheduler, result }) => [
       taskId,
       scheduler,
       placementLabel(result),
-      result.actual_time,
-      result.wait_time,
-      result.response_time,
-      result.energy_consumption,
-      result.execution_cost,
+      ...figures.map(({ of }) => of(result)),
       result.failed,
     ]),
   }));
@@ -110,7 +122,7 @@ function LedgerPanel() {
           <table className="data-table">
             <thead>
               <tr>
-                {COLUMNS.map((column) => {
+                {[...WHO, ...figures].map((column) => {
                   const sorted = view.sort === column.id;
                   const Arrow = view.descending ? ArrowDown : ArrowUp;
                   return (
@@ -158,15 +170,9 @@ function LedgerPanel() {
                   <td className="whitespace-nowrap text-dim">
                     {result.failed ? <span className="text-bad">failed</span> : placementLabel(result)}
                   </td>
-                  <Figure name="time" value={result.actual_time} text={formatSeconds(result.actual_time)} />
-                  <Figure name="wait" value={result.wait_time} text={formatSeconds(result.wait_time)} />
-                  <Figure name="response" value={result.response_time} text={formatSeconds(result.response_time)} />
-                  <Figure
-                    name="energy"
-                    value={result.energy_consumption}
-                    text={formatJoules(result.energy_consumption)}
-                  />
-                  <Figure name="cost" value={result.execution_cost} text={formatDollars(result.execution_cost)} />
+                  {figures.map(({ id, symbol, of }) => (
+                    <Figure key={id} name={id} value={of(result)} text={formatIn(symbol, of(result))} />
+                  ))}
                 </tr>
               ))}
             </tbody>
