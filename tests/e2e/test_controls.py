@@ -135,7 +135,9 @@ def test_clearing_history_asks_first_and_then_panels_say_so(page: Page, running:
     page.get_by_role("dialog").get_by_role("button", name="Clear history").click()
     expect(page.get_by_test_id("notice").filter(has_text="History cleared")).to_be_visible()
     for panel in ("ledger", "scoreboard", "heatmap", "workload"):
-        expect(page.get_by_test_id(f"panel-{panel}").get_by_test_id("empty")).to_have_text("No data yet")
+        empty = page.get_by_test_id(f"panel-{panel}").get_by_test_id("empty")
+        expect(empty).to_contain_text("No data yet: waiting for the first task that every scheduler has finished")
+        expect(empty).to_contain_text("The race is paused")
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_test_id("ledger-row").first).to_be_visible()
 

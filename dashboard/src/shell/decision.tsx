@@ -6,13 +6,22 @@ import {
   formatJoules,
   formatPercent,
   formatSeconds,
+  headline,
   NOTHING,
   placementLabel,
 } from "../format";
+import { useMetricInfo } from "../live/metric-catalogue";
 import { ScrollRegion } from "../ui/scroll-region";
+
+/** What the service calls a figure. */
+function useCalled(): (metric: string) => string {
+  const infoOf = useMetricInfo();
+  return (metric) => headline(infoOf(metric)?.short ?? metric);
+}
 
 export function Decision({ report, result }: { report: DecisionReport; result?: Result }) {
   const outcome = result ?? report.projected;
+  const called = useCalled();
   const longest = Math.max(...report.considered.map((option) => option.response ?? 0), 1e-12);
   return (
     <div data-testid="decision" data-scheduler={report.scheduler_name}>
@@ -27,7 +36,7 @@ export function Decision({ report, result }: { report: DecisionReport; result?: 
           <Fact label="Chosen" value={placementLabel(report)} />
         )}
         <Fact
-          label={result ? "Response" : "Projected response"}
+          label={result ? called("avg_response") : `Projected ${called("avg_response").toLowerCase()}`}
           value={formatSeconds(outcome?.response_time)}
           exact={outcome?.response_time}
         />
@@ -64,19 +73,19 @@ export function Decision({ report, result }: { report: DecisionReport; result?: 
               <tr>
                 <th scope="col">Device</th>
                 <th scope="col" className="w-2/5 min-w-32">
-                  Response
+                  {called("avg_response")}
                 </th>
                 <th scope="col" className="number">
-                  Wait
+                  {called("avg_wait")}
                 </th>
                 <th scope="col" className="number">
-                  Execution
+                  {called("avg_time")}
                 </th>
                 <th scope="col" className="number">
-                  Energy
+                  {called("energy")}
                 </th>
                 <th scope="col" className="number">
-                  Cost
+                  {called("cost")}
                 </th>
               </tr>
             </thead>
