@@ -177,3 +177,18 @@ def test_a_cluster_file(path: Path) -> None:
     path.write_text(bare + "physics: {}\n")
     with pytest.raises(InvalidInputError, match="unknown key 'physics'"):
         load_cluster(path)
+
+
+def test_money_is_refused_for_a_scheduler_that_weighs_time_and_energy_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hybrid_scheduler.config import sections
+    from hybrid_scheduler.model.objective import Objective
+
+    class Older:
+        objective = ("energy_weight",)
+
+    monkeypatch.setattr(sections, "scheduler_class", lambda name: Older)
+    assert sections.objective_arguments("older", Objective.of("time=3,energy=1")) == {"energy_weight": 0.25}
+    with pytest.raises(
+        InvalidInputError, match=r"money counts 0\.5, but scheduler 'older' weighs time and energy alone"
+    ):
+        sections.objective_arguments("older", Objective.of("time=1,money=1"))

@@ -32,7 +32,8 @@ MEANINGS = {
     "retrain_interval": "tasks between two refreshes of `hybrid_ml`",
     "seed": "same seed, same tasks, same results",
     "speed": "simulated seconds per second of the live race",
-    "weights": "what the learners care for: how much `time`, `energy` and `money` count, scaled to sum 1",
+    "weights": "what the learners care for, a mapping or text like `time=0.6,energy=0.2,money=0.2`, scaled to sum 1; "
+    "`time=0.5,energy=0.5` when nobody says",
     "preset": "kind of workload, see [presets](presets.md)",
     "num_tasks": "tasks of a race",
     "size_range": "maps the preset's sizes onto this range",
