@@ -1,8 +1,8 @@
 /** Summary: the race in numbers. */
-import { bestOf } from "../analysis/metrics";
+import { bestOf, formatterOf } from "../analysis/metrics";
 import { usePanelData } from "../charts/panel-data";
-import { formatPercent, formatSeconds } from "../format";
-import { useRaceMetrics } from "../live/metric-catalogue";
+import { formatPercent, headline } from "../format";
+import { useMetricInfo, useRaceMetrics } from "../live/metric-catalogue";
 import { useUpdate } from "../live/store";
 import { Link, schedulerPath } from "../router";
 import { Empty } from "../ui/empty";
@@ -11,18 +11,19 @@ import { ScrollRegion } from "../ui/scroll-region";
 
 export const title = "Summary";
 export const help =
-  "Means per task over this run; the best of each column is green. Gap is how far the mean response is above the lower bound of the same tasks: 50 % means half as long again as nobody could beat. Waiting counts tasks decided but not finished: when it keeps growing the scheduler is overloaded.";
+  "Means per task over this run; the best of each column is green. Gap is how far the mean response is above the lower bound of the same tasks: 50 % means half as long again as nobody could beat. Unfinished counts tasks that have arrived and are not done: when it keeps growing the scheduler is overloaded. Waiting counts those it has not started.";
 
 function SummaryPanel() {
   const update = useUpdate();
   const metrics = useRaceMetrics();
+  const wait = useMetricInfo()("avg_wait");
   const comparison = update?.comparison ?? [];
   usePanelData(() => ({
     columns: [
       "scheduler",
       "tasks",
       ...metrics.map(({ label, unit }) => label.toLowerCase() + (unit === "" ? "" : ` (${unit})`)),
-      "wait (s)",
+      `${wait?.short ?? "wait"} (${wait?.symbol ?? ""})`,
       "GPU share",
       "unfinished",
       "waiting",
@@ -55,7 +56,7 @@ function SummaryPanel() {
               </th>
             ))}
             <th scope="col" className="number">
-              Wait
+              {headline(wait?.short ?? "wait")}
             </th>
             <th scope="col" className="number">
               GPU share
@@ -93,7 +94,7 @@ function SummaryPanel() {
                   </td>
                 );
               })}
-              <td className="number">{formatSeconds(entry.avg_wait)}</td>
+              <td className="number">{formatterOf(wait)(entry.avg_wait)}</td>
               <td className="number">{formatPercent(entry.gpu_share)}</td>
               <td className="number">{entry.tasks.toLocaleString("en-GB")}</td>
               <td className={`number ${entry.overloaded ? "font-semibold text-bad" : ""}`}>
