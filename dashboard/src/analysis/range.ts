@@ -47,9 +47,10 @@ export function timeRange(chosen: Chosen, now: number): TimeRange {
   return { since: midnight(chosen.from), until: last === undefined ? undefined : last + DAY };
 }
 
-/** A moment on an axis: the clock within two days, else the date. */
+/** A moment on an axis: the clock within two days, with seconds within ten minutes, else the date. */
 export function timeLabel(at: number, span: number): string {
   const moment = new Date(at);
+  if (span <= 600_000) return moment.toLocaleTimeString("en-GB");
   return span <= 2 * DAY * 1000
     ? moment.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })
     : moment.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
