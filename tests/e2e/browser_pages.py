@@ -11,6 +11,8 @@ from playwright.sync_api import CDPSession, ConsoleMessage, Page, WebSocket
 
 SPEED = "20"
 """Simulated seconds per second: enough tasks for every panel within seconds."""
+UNHURRIED = {"panel-retraining", "panel-runs"}
+"""Panels that need not have anything to show within seconds."""
 
 
 def free_port() -> int:

@@ -6,13 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from browser_pages import NewPage
+from browser_pages import UNHURRIED, NewPage
 from playwright.sync_api import Page, expect
 from served_dashboard import SOURCES, ServedDashboard
 
 VIEWS = {"global": "/", "scheduler": "/scheduler/rl_agent", "history": "/history", "experiments": "/experiments"}
-UNHURRIED = {"panel-retraining", "panel-runs"}
-"""Panels that need not have anything to show within seconds."""
 
 
 def panels(page: Page) -> set[str]:

@@ -6,9 +6,11 @@ import asyncio
 import functools
 import gc
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Callable
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -64,6 +66,8 @@ def serve(
         server = AnnouncingServer(config, functools.partial(announce, web_address(host, listening)))
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
             runner.run(_run(server, store_access, listening))
+        if server.interrupted:
+            raise KeyboardInterrupt
 
 
 def server_config(
@@ -99,12 +103,23 @@ def server_config(
 
 
 class AnnouncingServer(uvicorn.Server):
-    """Says when it can be reached, takes connections in, and looks after them once a second."""
+    """Says when it can be reached, takes connections in, and looks after them once a second.
+
+    Attributes:
+        interrupted: Whether Ctrl-C has ended it. The signal is raised again at the end, but a loop that is just ending
+            may miss it, and the exit code would say that all was done.
+    """
 
     def __init__(self, config: ServerConfig, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self._connections, self._turns, self._announce = config.connections, config.turns, announce
         self._acceptors: list[Acceptor] = []
+        self.interrupted = False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Told to end."""
+        self.interrupted = self.interrupted or sig == signal.SIGINT
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then announce the address."""
