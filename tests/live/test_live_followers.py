@@ -99,6 +99,20 @@ def test_with_redis_the_follower_serves_everything(
     owner.check_whole()
 
 
+def _freeze_between_transactions(engine: int, service: LiveService) -> None:
+    """A paused engine still renews its lease and notes what learners did, and a frozen transaction locks others out."""
+    open_for_long = "state LIKE 'idle in transaction%' AND now() - state_change > interval '0.3 seconds'"
+    for _ in range(20):
+        os.kill(engine, signal.SIGSTOP)
+        time.sleep(0.5)
+        where = f"WHERE datname = current_database() AND {open_for_long}"
+        if service.rows(f"SELECT count(*) FROM pg_stat_activity {where}") == [(0,)]:
+            return
+        os.kill(engine, signal.SIGCONT)
+        time.sleep(0.2)
+    raise AssertionError("the engine is never between two transactions")
+
+
 def test_an_owner_that_was_frozen_finds_itself_replaced(new_postgres: NewDatabase, new_live: NewLive) -> None:
     url = new_postgres()
     one = new_live("one", url).start()
@@ -108,7 +122,7 @@ def test_an_owner_that_was_frozen_finds_itself_replaced(new_postgres: NewDatabas
     one.control("pause")  # so that it is not frozen in the middle of a transaction, with everybody else locked out
     engine = one.engine_id
     assert engine is not None
-    os.kill(engine, signal.SIGSTOP)
+    _freeze_between_transactions(engine, one)
     try:
         two.wait_for("running")
     finally:

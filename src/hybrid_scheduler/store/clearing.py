@@ -87,16 +87,16 @@ async def _clear_in_steps(database: Database, told: Progress) -> Cleared:
     while True:
         began = time.perf_counter()
         try:
-            removed = await on_full_disk(database, partial(_remove, database, mark, step))
+            removed, last = await on_full_disk(database, partial(_remove, database, mark, step))
         except StoreUnavailableError as error:
             if error.kind != FULL or step == FEWEST:
                 raise
             step = FEWEST  # a short one may fit
             continue
-        if removed is None:
-            break
         gone = Removed._make(map(sum, zip(gone, removed, strict=True)))
         told(Cleared(*gone, 0), mark.tasks)
+        if last:
+            break
         quick = time.perf_counter() - began < STEP_SECONDS
         step = min(2 * step, MOST) if quick else max(step // 2, FEWEST)
         await asyncio.sleep(0)
@@ -122,11 +122,15 @@ async def _begin(database: Database) -> _Mark:
 
 
 @whole
-async def _remove(database: Database, mark: _Mark, most: int) -> Removed | None:
-    """One step; None when nothing is left."""
+async def _remove(database: Database, mark: _Mark, most: int) -> tuple[Removed, bool]:
+    """One step, and whether it was the last.
+
+    That is asked in the same transaction: SQLite numbers the rows of an empty table from the beginning again, so what
+    is stored afterwards would look older than the mark.
+    """
     async with database.writing(frees=True) as connection:
-        ids = await oldest_tasks(connection, most, mark.result)
-        return await remove_tasks(connection, ids) if ids else None
+        removed = await remove_tasks(connection, await oldest_tasks(connection, most, mark.result))
+        return removed, not await oldest_tasks(connection, 1, mark.result)
 
 
 @whole

@@ -156,14 +156,17 @@ async def check_clear_meanwhile(opened: OpenStore) -> None:
         late: list[asyncio.Task[int]] = []
 
         def settled(gone: Cleared, total: int) -> None:
-            if not late:
-                late.append(asyncio.create_task(other.write(sample(run, range(300, 310)))))
+            # Once when it begins, once when everything is gone.
+            if len(late) < 1 + (gone.tasks == total):
+                first = 300 + 10 * len(late)
+                late.append(asyncio.create_task(other.write(sample(run, range(first, first + 10)))))
 
         gone = await store.clear(settled)
-        await late[0]
+        await asyncio.gather(*late)
         assert gone.tasks == 300, f"{gone.tasks} of 300 tasks were cleared"
-        assert await stored_numbers(store, run) == list(range(300, 310)), "what came meanwhile is gone"
-        assert (await store.counts()).tasks == 10, "the store miscounts its tasks"
+        meanwhile = list(range(300, 300 + 10 * len(late)))
+        assert await stored_numbers(store, run) == meanwhile, "what came meanwhile is gone"
+        assert (await store.counts()).tasks == len(meanwhile), "the store miscounts its tasks"
 
 
 async def check_prune(opened: OpenStore) -> None:
