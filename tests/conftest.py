@@ -21,6 +21,9 @@ settings.register_profile(
 settings.register_profile("thorough", settings.get_profile("gate"), derandomize=False, max_examples=2000)
 settings.load_profile("gate")
 
+pytest_plugins = ("databases", "redis_server")
+"""Fixtures of real databases and of a real Redis; nothing is started before a test asks for it."""
+
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared"
 NO_DATA = "the data folder 'shared' does not stand beside the checkout"
 

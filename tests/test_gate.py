@@ -34,7 +34,7 @@ def closing_line(folder: Path, **environment: str) -> tuple[int, str, str]:
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(folder)],
         cwd=folder,
-        env=inherited | environment,
+        env=inherited | environment | {"PYTHONPATH": str(ROOT / "tests")},  # where our conftest finds its fixtures
         capture_output=True,
         text=True,
         check=False,

@@ -12,12 +12,9 @@ from typing import TypeVar
 
 import pytest
 from cli_answer import Hms
-from databases import new_postgres, postgres_folder, postgres_url
 
 from hybrid_scheduler.cli import kept_run
 from hybrid_scheduler.store import Store, open_store
-
-__all__ = ["new_postgres", "postgres_folder", "postgres_url"]
 
 FILE = Path("data/hybrid_scheduler.db")
 COMPARE = ("compare", "--schedulers", "mct,greedy,oracle", "--json", "-")

@@ -6,21 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from databases import database_url, new_database, new_postgres, new_sqlite, postgres_folder, postgres_url
 from live_service import LiveService, NewLive
-from redis_server import own_redis, redis_url, running_redis
-
-__all__ = [
-    "database_url",
-    "new_database",
-    "new_postgres",
-    "new_sqlite",
-    "own_redis",
-    "postgres_folder",
-    "postgres_url",
-    "redis_url",
-    "running_redis",
-]
 
 
 @pytest.fixture

@@ -98,14 +98,16 @@ class Watched:
 def test_an_announcement_says_what_changed() -> None:
     one = Refit("interval", 812, 8, 5, 0.121, 0.097)
     assert announcement("hybrid_ml", [one]) == (
-        "hybrid_ml was retrained: 5 of 8 trees replaced, error 0.121 -> 0.097 on 812 rows"
+        "hybrid_ml was retrained: 5 of 8 trees replaced after a look at 812 rows; "
+        "error on rows outside the sample 0.121 -> 0.097"
     )
     two = Refit("drift", 900, 32, 30, 0.3, 0.05)
     assert announcement("hybrid_ml", [one, two]) == (
-        "hybrid_ml was retrained 2 times: 35 of 40 trees replaced, error 0.121 -> 0.05 on 900 rows"
+        "hybrid_ml was retrained 2 times: 35 of 40 trees replaced after a look at 900 rows; "
+        "error on rows outside the sample 0.121 -> 0.05"
     )
     assert announcement("x", [replace(one, error_before=None)]) == (
-        "x was retrained: 5 of 8 trees replaced on 812 rows"
+        "x was retrained: 5 of 8 trees replaced after a look at 812 rows"
     )
 
 

@@ -8,24 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from databases import database_url, new_database, new_postgres, new_sqlite, postgres_folder, postgres_url
-from redis_server import own_redis, redis_url, running_redis
 from running_service import NewService, Service
 
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS, Timeouts
-
-__all__ = [
-    "database_url",
-    "new_database",
-    "new_postgres",
-    "new_sqlite",
-    "own_redis",
-    "postgres_folder",
-    "postgres_url",
-    "redis_url",
-    "running_redis",
-]
 
 
 @pytest.fixture

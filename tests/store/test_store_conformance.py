@@ -23,8 +23,8 @@ from hybrid_scheduler.store import (
     Store,
     StoreUnavailableError,
     SubmittedTask,
-    hourly,
     open_store,
+    sums,
 )
 from hybrid_scheduler.store.clearing import Progress
 from hybrid_scheduler.store.removing import remove_tasks
@@ -159,7 +159,7 @@ class PrunesByNumber(Store):
 class CountsHoursTwice(Store):
     async def write(self, batch: Batch) -> int:
         async with self._database.writing() as connection:
-            await hourly.add(connection, hourly.summed(batch.results, datetime.now(UTC)))
+            await sums.add(connection, sums.summed(batch.results, datetime.now(UTC)))
         return await super().write(batch)
 
 

@@ -89,7 +89,7 @@ def export(table: Table, file: File) -> None:
 
 @db.command()
 def clear(yes: Yes = False) -> None:
-    """Forget all tasks, results, labels, hourly means and runs that are over; model versions stay, and ids go on.
+    """Forget all tasks, results, labels, kept means, learning curves and runs that are over; model versions stay.
 
     The room is given back to the disk. What a running service stores meanwhile stays.
     """

@@ -29,8 +29,9 @@ def announcement(name: str, refits: Sequence[Refit]) -> str:
     times = "" if len(refits) == 1 else f" {len(refits)} times"
     replaced, made = sum(refit.replaced for refit in refits), sum(refit.trees for refit in refits)
     before, after = refits[0].error_before, refits[-1].error_after
-    error = "" if before is None or after is None else f", error {before:.3g} -> {after:.3g}"
-    return f"{name} was retrained{times}: {replaced} of {made} trees replaced{error} on {refits[-1].rows} rows"
+    error = "" if before is None or after is None else f"; error on rows outside the sample {before:.3g} -> {after:.3g}"
+    looked = f"{replaced} of {made} trees replaced after a look at {refits[-1].rows} rows"
+    return f"{name} was retrained{times}: {looked}{error}"
 
 
 class LearningWatch:

@@ -107,7 +107,7 @@ class Lesson:
                 with named_failures(self._copy):
                     self._copy.fit(found.labels)
                     self._copy.save_model(self._file)
-        except HybridSchedulerError as error:
+        except Exception as error:  # noqa: BLE001  (raised again in the thread of the race; a lost one would wait for ever)
             self._learned.set_exception(error)
         else:
             self._learned.set_result(found)

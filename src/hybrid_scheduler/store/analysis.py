@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_scheduler.store import checks
 from hybrid_scheduler.store.connect import Database
-from hybrid_scheduler.store.hourly import MINUTES_KEPT
 from hybrid_scheduler.store.removing import counted_tasks
 from hybrid_scheduler.store.rows import Collected, HourRow, LearningRow, MarkRow, RetrainingRow, RunMeansRow
+from hybrid_scheduler.store.sums import MINUTES_KEPT
 from hybrid_scheduler.store.tables import (
     hourly_means,
     learning_figures,

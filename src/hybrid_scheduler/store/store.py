@@ -15,13 +15,13 @@ from hybrid_scheduler.store import (
     checks,
     clearing,
     disk,
-    hourly,
     learning,
     lease,
     reading,
     retention,
     runs,
     schema,
+    sums,
     writing,
 )
 from hybrid_scheduler.store.analysis import Analysis
@@ -257,7 +257,7 @@ class Store:
         if scheduler is not None:
             checks.check_text("scheduler", scheduler)
         async with self._database.reading() as connection:
-            return await hourly.read(connection, since, until, scheduler)
+            return await sums.read(connection, since, until, scheduler)
 
     async def clear(self, progress: Progress | None = None) -> Cleared:
         """Forget the history: tasks, results, labels, means, what learners did, and runs that are over.

@@ -12,7 +12,7 @@ from sqlalchemy import Table, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.store import hourly
+from hybrid_scheduler.store import sums
 from hybrid_scheduler.store.documents import to_json
 from hybrid_scheduler.store.packing import pack_seconds
 from hybrid_scheduler.store.rows import Batch, ResultRow, SubmittedTask, TaskRow, TrainingRow
@@ -41,8 +41,8 @@ async def write_batch(connection: AsyncConnection, batch: Batch, now: datetime) 
     await _insert(connection, training_data, TrainingRow._fields, map(_label_values, batch.training))
     for run_id in sorted(set(run_of.values())):
         own = [row for row in results if run_of[row.task_id] == run_id]
-        sums = await asyncio.to_thread(hourly.summed, own, now)
-        await hourly.add_everywhere(connection, sums, run_id, now, live=run_id in live)
+        totals = await asyncio.to_thread(sums.summed, own, now)
+        await sums.add_everywhere(connection, totals, run_id, now, live=run_id in live)
     waiting = await _among(connection, submitted_tasks, list(run_of))
     if waiting:
         await connection.execute(delete(submitted_tasks).where(submitted_tasks.c.task_id.in_(waiting)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
-from hybrid_scheduler.store import ResultRow, hourly
+from hybrid_scheduler.store import ResultRow, sums
 
 MOMENT = datetime(2026, 5, 6, 7, 59, 59, 999_999, tzinfo=UTC)
 
@@ -19,7 +19,7 @@ def test_wins_ties_and_failures() -> None:
         *(result(1, "a", 0.5, failed=True), result(1, "b", 3.0), result(1, "c", 4.0)),  # who failed wins nothing
         *(result(2, name, 1.0, failed=True) for name in "abc"),  # nobody wins
     ]
-    a, b, c = hourly.summed(rows, MOMENT)
+    a, b, c = sums.summed(rows, MOMENT)
     assert a == (MOMENT.replace(minute=0, second=0, microsecond=0), "a", 3, 2, 1, 1.0, 0.5, 0.5, 2.0, 0.25)
     assert (b.tasks, b.failed, b.wins, b.sum_response, b.sum_energy) == (3, 1, 1, 5.0, 10.0)
     assert (c.tasks, c.failed, c.wins, c.sum_wait, c.sum_time) == (3, 1, 1, 4.0, 1.0)
@@ -27,5 +27,5 @@ def test_wins_ties_and_failures() -> None:
 
 def test_the_hour_is_that_of_greenwich() -> None:
     elsewhere = MOMENT.astimezone(timezone(timedelta(hours=5, minutes=45)))
-    (row,) = hourly.summed([result(0, "a", 1.0)], elsewhere)
+    (row,) = sums.summed([result(0, "a", 1.0)], elsewhere)
     assert row.hour == datetime(2026, 5, 6, 7, tzinfo=UTC)
