@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import hybrid_scheduler
+from hybrid_scheduler import cli
+from hybrid_scheduler.model.errors import SchedulerError
 
 HMS = [sys.executable, "-m", "hybrid_scheduler"]
 HEAVY = ("numpy", "numba", "pandas", "pydantic", "torch", "rich")
@@ -83,3 +87,20 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
         )
     assert answer.returncode == 2
     assert answer.stderr.splitlines() == ["hms compare: No space left on device"]
+
+
+@pytest.mark.parametrize(("interrupted", "code"), [(True, 130), (False, 2)])
+def test_an_interrupt_that_was_swallowed_is_still_one(
+    interrupted: bool, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler calls back into Python, where an exception is printed and dropped; then it misses its result."""
+
+    def command(*words: object, **options: object) -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            if interrupted:
+                signal.raise_signal(signal.SIGINT)
+        raise SchedulerError("no compiled object yet")
+
+    monkeypatch.setattr(cli, "app", command)
+    assert cli.main(["compare"]) == code
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

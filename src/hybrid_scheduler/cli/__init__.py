@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -75,36 +78,59 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = next((f"hms {word}" for word in args if not word.startswith("-")), "hms")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without stars still gets its table
+    interrupts: list[int] = []
     try:
-        result = app(args, prog_name="hms", standalone_mode=False)
-        sys.stdout.flush()
+        with _noting_interrupts(interrupts):
+            result = app(args, prog_name="hms", standalone_mode=False)
+            sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has left. Python flushes once more at its end; that must not fail aloud.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except typer.TyperException as error:
-        return _complain(command, error.format_message().replace("Value error, ", ""))
-    except (OSError, MemoryError) as error:
-        return _complain(command, _described(error))
-    except _our_errors() as error:
-        return _complain(command, str(error))
+    except Exception as error:
+        if interrupts:
+            return INTERRUPTED
+        message = _message(error)
+        if message is None:
+            raise
+        return _complain(command, message)
     return result if isinstance(result, int) else 0
 
 
-def _our_errors() -> type[Exception]:
+@contextmanager
+def _noting_interrupts(interrupts: list[int]) -> Iterator[None]:
+    """Ctrl-C does what it always does and is noted: a callback of the compiler swallows it and fails in other words."""
+
+    def interrupt(number: int, frame: object) -> None:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _message(error: Exception) -> str | None:
+    """What to tell about an error that has to do with the input or the machine; none for a defect of ours."""
     # Imported only when something has gone wrong: the model brings NumPy with it.
     from hybrid_scheduler.model.errors import HybridSchedulerError
 
-    return HybridSchedulerError
-
-
-def _described(error: OSError | MemoryError) -> str:
+    if isinstance(error, typer.TyperException):
+        return error.format_message().replace("Value error, ", "")
     if isinstance(error, MemoryError):
         return "there is not enough memory for this; use fewer tasks"
-    name = f"{error.filename}: " if error.filename is not None else ""
-    return f"{name}{error.strerror or error}"
+    if isinstance(error, OSError):
+        name = f"{error.filename}: " if error.filename is not None else ""
+        return f"{name}{error.strerror or error}"
+    return str(error) if isinstance(error, HybridSchedulerError) else None
 
 
 def _complain(command: str, message: str) -> int:
