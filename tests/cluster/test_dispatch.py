@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_scheduler.cluster.state import HEAP, NEWEST, OLDEST, ROOM, TASK, WAITING_TASKS
-from hybrid_scheduler.cluster.waiting import enter, leave, oldest_first, pick
+from hybrid_scheduler.cluster.state import (
+    CLOCKS,
+    COUNTERS,
+    DECISIONS,
+    HEAP,
+    NEWEST,
+    OLDEST,
+    ROOM,
+    ROOM_LOGS,
+    TASK,
+    WAITING_TASKS,
+)
+from hybrid_scheduler.cluster.waiting import enter, leave, oldest_first, overtaken, pick
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import Decision, Task, TaskBatch
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
@@ -206,27 +217,39 @@ def test_a_planner_is_shown_no_estimates_it_did_not_ask_for() -> None:
 @settings(max_examples=200)
 @given(st.data())
 def test_the_room_keeps_its_orders(data: st.DataObject) -> None:
-    """Against a plain list: the shortest by (key, id), the oldest by entering, whoever leaves."""
+    """Against a plain list: the shortest by (key, id), the oldest by entering, whoever leaves; how often overtaken."""
     n = 40
     records, room, heap = np.zeros(n, dtype=TASK), np.zeros(n, dtype=ROOM), np.zeros(n, dtype=HEAP)
     order: list[int] = data.draw(st.permutations(range(n)))
     records["id"] = order
-    counters = np.zeros(WAITING_TASKS + 10, dtype=np.int64)
+    counters, clocks = np.zeros(COUNTERS, dtype=np.int64), np.zeros(CLOCKS)
     counters[[OLDEST, NEWEST]] = -1
     keys: list[float] = data.draw(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.5, 8.0]), min_size=n, max_size=n))
     inside: list[int] = []
+    passed = [0] * n
     for task in range(n):
-        enter(records, room, heap, counters, task, keys[task])
+        enter(records, room, heap, counters, clocks, task, keys[task])
         inside.append(task)
         for _ in range(data.draw(st.integers(0, len(inside)))):
             gone: int = data.draw(st.sampled_from(inside))
-            leave(room, heap, counters, gone)
+            leave(room, heap, counters, clocks, gone)
+            counters[DECISIONS] += 1
+            for other in inside[: inside.index(gone)]:
+                passed[other] += 1
             inside.remove(gone)
         assert counters[WAITING_TASKS] == len(inside)
-        shortest, oldest = data.draw(st.integers(0, 9)), data.draw(st.integers(0, 4))
-        found = np.zeros(2 * shortest + oldest + 1, dtype=np.int64)
-        count = pick(room, heap, counters, shortest, oldest, found)
+        shortest, oldest, sampled = (data.draw(st.integers(0, most)) for most in (9, 4, 3))
+        found = np.zeros(2 * shortest + oldest + sampled + 1, dtype=np.int64)
+        count = pick(room, heap, counters, shortest, oldest, sampled, found)
         by_key = sorted(inside, key=lambda t: (keys[t], records[t]["id"]))[:shortest]
-        assert found[:count].tolist() == by_key + [t for t in inside[:oldest] if t not in by_key]
+        told = by_key + [t for t in inside[:oldest] if t not in by_key]
+        assert found[: len(told)].tolist() == told
+        rest = found[len(told) : count].tolist()
+        assert len(set(rest)) == len(rest) <= sampled
+        assert set(rest) <= set(inside) - set(told)
+        assert clocks[ROOM_LOGS] == pytest.approx(np.log([keys[t] for t in inside]).sum(), abs=1e-9)
+        for place, waiting in enumerate(inside):
+            least = overtaken(room, counters, waiting)
+            assert least == passed[waiting] if place == 0 else least <= passed[waiting]
         everybody = np.zeros(n, dtype=np.int64)
         assert everybody[: oldest_first(room, counters, everybody)].tolist() == inside

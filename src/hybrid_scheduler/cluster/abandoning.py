@@ -17,6 +17,7 @@ from hybrid_scheduler.cluster.state import (
     PLACED,
     QUIET,
     READY,
+    ROOM_LOGS,
     TASKS,
     WAITING_TASKS,
     State,
@@ -49,6 +50,7 @@ def abandon(state: State, now: float, observing: bool) -> IntArray:
     np.minimum(state.free, now, out=state.free)
     c[NEXT], c[READY], c[CURRENT] = c[TASKS], 0, -1
     c[WAITING_TASKS], c[OLDEST], c[NEWEST], c[ASK] = 0, -1, -1, QUIET
+    state.clocks[ROOM_LOGS] = 0.0
     if observing:
         late = state.done[: c[DONE]][settled[state.done["task"][: c[DONE]]]].copy()
         c[DONE] = 0

@@ -32,7 +32,7 @@ from hybrid_scheduler.model.task_columns import WAITING_COLUMNS
 from hybrid_scheduler.physics.world import TimedTasks, World
 
 
-def empty_state(world: World, shortest: int, oldest: int) -> State:
+def empty_state(world: World, shortest: int, others: int) -> State:
     """A node that has never seen a task; a dispatching scheduler will be shown so many of the waiting ones."""
     cluster = world.cluster
     count = len(cluster.devices)
@@ -66,14 +66,16 @@ def empty_state(world: World, shortest: int, oldest: int) -> State:
         parts=np.zeros(0, dtype=PART),
         room=np.zeros(0, dtype=ROOM),
         shortest=np.zeros(0, dtype=HEAP),
-        candidates=np.zeros(2 * shortest + oldest + 1, dtype=np.int64),
-        waiting=np.zeros((shortest + oldest, WAITING_COLUMNS)),
-        waiting_times=np.zeros((shortest + oldest, 2, count)),
+        candidates=np.zeros(2 * shortest + others + 1, dtype=np.int64),
+        waiting=np.zeros((shortest + others, WAITING_COLUMNS)),
+        waiting_times=np.zeros((shortest + others, 2, count)),
         queues=np.zeros((0, count)),
     )
 
 
-def with_tasks(state: State, timed: TimedTasks, *, observing: bool, waiting: bool, recording: bool) -> State:
+def with_tasks(
+    state: State, timed: TimedTasks, *, observing: bool, waiting: bool, recording: bool, expecting: bool
+) -> State:
     """The state with tasks appended; parents must be in the same batch.
 
     Args:
@@ -82,10 +84,13 @@ def with_tasks(state: State, timed: TimedTasks, *, observing: bool, waiting: boo
         observing: Outcomes wait to be taken.
         waiting: There is a waiting room.
         recording: The queues at every decision are kept.
+        expecting: The scheduler expects times by itself and does not see those of others.
     """
     tasks, nominal, realised = timed.tasks, timed.nominal, timed.realised
     base, n = int(state.counters[TASKS]), len(tasks)
     total, rows = base + n, slice(base, base + n)
+    if expecting:
+        nominal = np.full(nominal.shape, np.nan)
     if base == 0:
         # A million tasks need not be copied for every scheduler in the race.
         nominal, realised = np.ascontiguousarray(nominal), np.ascontiguousarray(realised)

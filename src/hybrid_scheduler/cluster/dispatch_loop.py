@@ -24,6 +24,7 @@ from hybrid_scheduler.cluster.state import (
     DOOMED,
     DOWN,
     DRAINED,
+    EXPECTED_VERSION,
     FAILED,
     GROW,
     NEXT,
@@ -35,7 +36,10 @@ from hybrid_scheduler.cluster.state import (
     PAUSED,
     QUIET,
     READY,
+    RENEWED,
+    ROOM_LOGS,
     SEES_ESTIMATES,
+    SEES_EXPECTED,
     SEES_TRUTH,
     STALLED,
     WAITING,
@@ -43,11 +47,15 @@ from hybrid_scheduler.cluster.state import (
     Records,
     State,
 )
-from hybrid_scheduler.cluster.waiting import enter, leave, pick, shortest_seconds
+from hybrid_scheduler.cluster.waiting import enter, leave, overtaken, pick, reorder, shortest_seconds
 from hybrid_scheduler.model.device_columns import QUEUED
-from hybrid_scheduler.model.kernel import CHOSEN
-from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.task_columns import TASK_MEMORY, WAITING_SINCE
+from hybrid_scheduler.model.kernel import CHOSEN, WAITING_COUNT, WAITING_LOG
+from hybrid_scheduler.model.task import FloatArray, IntArray
+from hybrid_scheduler.model.task_columns import OVERTAKEN, TASK_MEMORY, WAITING_SINCE
+
+OFTEN = 16
+"""Where a scheduler changes its mind often, the room is put in order after a part of it has been started, so that a
+decision costs the same however many wait."""
 
 
 @inlined
@@ -67,6 +75,42 @@ def copy_times(source: FloatArray, task: int, target: FloatArray, row: int) -> N
             target[row, kind, d] = source[task, kind, d]
 
 
+@inlined
+def expected_key(
+    expect: Any,
+    expect_state: FloatArray,
+    devices: FloatArray,
+    facts: FloatArray,
+    features: FloatArray,
+    nominal: FloatArray,
+    task: int,
+) -> float:
+    """Ask what a task is expected to take; returns the seconds it is ordered by, 0 when nothing is known."""
+    expect(features[task], devices, facts, expect_state, nominal[task])
+    seconds = shortest_seconds(nominal[task], devices, features[task, TASK_MEMORY])
+    return seconds if seconds < np.inf else 0.0
+
+
+@hot
+def renew(
+    expect: Any,
+    expect_state: FloatArray,
+    devices: FloatArray,
+    facts: FloatArray,
+    features: FloatArray,
+    nominal: FloatArray,
+    room: Records,
+    heap: Records,
+    c: IntArray,
+    clocks: FloatArray,
+) -> None:
+    """Ask anew what the tasks that wait are expected to take, and order them by that."""
+    for rank in range(c[WAITING_TASKS]):
+        task = heap[rank].task
+        heap[rank].time = expected_key(expect, expect_state, devices, facts, features, nominal, task)
+    reorder(room, heap, c, clocks)
+
+
 @hot
 def run_dispatch(
     policy: Any,
@@ -74,8 +118,12 @@ def run_dispatch(
     sees: int,
     shortest: int,
     oldest: int,
+    sampled: int,
     idle_only: bool,
     policy_state: FloatArray,
+    expect: Any,
+    expect_state: FloatArray,
+    version: int,
     no_free: FloatArray,
     sim: State,
     until: float,
@@ -94,8 +142,13 @@ def run_dispatch(
         sees: What the policy may see beyond the queues (`SEES_*`).
         shortest: How many of the shortest waiting tasks the policy is shown.
         oldest: How many of the oldest.
+        sampled: How many of the others.
         idle_only: The policy starts nothing while every device is busy, so it need not be asked then.
         policy_state: The policy's own state.
+        expect: What the scheduler expects of a task that enters, a `numba.cfunc` of `EXPECT_SIGNATURE`; asked when it
+            sees that (`SEES_EXPECTED`).
+        expect_state: Its state.
+        version: Another number says that it expects something else now.
         no_free: What a policy gets for the true queues that may not see them: an array of length 0.
         sim: The simulated state.
         until: Stop before anything that happens after this time.
@@ -115,7 +168,7 @@ def run_dispatch(
             code = illegal(devices, out, c[ANSWER])
             if code != 0:
                 return code
-            leave(room, heap, c, c[CURRENT])
+            leave(room, heap, c, clocks, c[CURRENT])
             c[DECISIONS] += 1
             carry_out(
                 devices, facts, free, device_queues, out, c, tasks, features, realised, ready, done, edges,
@@ -129,7 +182,7 @@ def run_dispatch(
             if c[WAITING_TASKS] > 0 and c[DOWN] == devices.shape[0]:
                 while next_return(disturbances, c[DISTURBED]) == np.inf and c[WAITING_TASKS] > 0:
                     task = c[OLDEST]
-                    leave(room, heap, c, task)
+                    leave(room, heap, c, clocks, task)
                     tasks[task].status = FAILED
                     c[READY], c[DONE] = settle(
                         tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated
@@ -141,15 +194,23 @@ def run_dispatch(
                 continue
             if c[DECISIONS] >= limit:
                 return PAUSED
+            if version != c[EXPECTED_VERSION] and (
+                c[EXPECTED_VERSION] == 0 or OFTEN * (c[DECISIONS] - c[RENEWED]) >= c[WAITING_TASKS]
+            ):
+                renew(expect, expect_state, devices, facts, features, nominal, room, heap, c, clocks)
+                c[EXPECTED_VERSION], c[RENEWED] = version, c[DECISIONS]
+            facts[WAITING_COUNT] = c[WAITING_TASKS]
+            facts[WAITING_LOG] = clocks[ROOM_LOGS] / c[WAITING_TASKS]
             if not compiled:
                 return DISPATCH
-            count = pick(room, heap, c, shortest, oldest, candidates)
+            count = pick(room, heap, c, shortest, oldest, sampled, candidates)
             for k in range(count):
                 task = candidates[k]
                 for column in range(WAITING_SINCE):
                     waiting[k, column] = features[task, column]
                 waiting[k, WAITING_SINCE] = tasks[task].ready
-                if sees == SEES_ESTIMATES:
+                waiting[k, OVERTAKEN] = overtaken(room, c, task)
+                if sees in (SEES_ESTIMATES, SEES_EXPECTED):
                     copy_times(nominal, task, waiting_times, k)
                 elif sees == SEES_TRUTH:
                     true_times(realised, device_queues, task, waiting_times[k])
@@ -204,7 +265,9 @@ def run_dispatch(
                     key = shortest_seconds(nominal[task], devices, features[task, TASK_MEMORY])
                 elif sees == SEES_TRUTH:
                     key = shortest_seconds(realised[task], devices, features[task, TASK_MEMORY])
-                enter(tasks, room, heap, c, task, key)
+                elif sees == SEES_EXPECTED:
+                    key = expected_key(expect, expect_state, devices, facts, features, nominal, task)
+                enter(tasks, room, heap, c, clocks, task, key)
                 if isolated:
                     break
             task, on_heap = next_task(tasks, ready, c)

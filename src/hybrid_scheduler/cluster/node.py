@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Protocol, overload
 
@@ -21,6 +21,7 @@ from hybrid_scheduler.cluster.state import (
     PAUSED,
     QUIET,
     SEES_ESTIMATES,
+    SEES_EXPECTED,
     SEES_QUEUES,
     SEES_TRUTH,
     STALLED,
@@ -28,11 +29,11 @@ from hybrid_scheduler.cluster.state import (
     WAITING,
     WAITS,
 )
-from hybrid_scheduler.cluster.waiting import oldest_first, pick
+from hybrid_scheduler.cluster.waiting import oldest_first, overtaken, pick
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.label import Label
-from hybrid_scheduler.model.node import NO_LIMIT, Change, Finished, Policy
+from hybrid_scheduler.model.node import NO_LIMIT, Change, Expectation, Finished, Policy
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES, ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
@@ -92,6 +93,7 @@ class SimulatedNode(Simulation):
         isolated: Every task meets an idle node.
         waiting: How tasks wait for a scheduler that dispatches; None for one that decides at once.
         recording: Outcomes say how long the queues were at the decision.
+        expect: What a scheduler expects of tasks that wait; it then sees that.
     """
 
     def __init__(
@@ -106,9 +108,18 @@ class SimulatedNode(Simulation):
         isolated: bool = False,
         waiting: Waiting | None = None,
         recording: bool = False,
+        expect: Callable[[], Expectation] | None = None,
     ) -> None:
         sees = SEES_TRUTH if knows_truth else SEES_ESTIMATES if uses_estimates else SEES_QUEUES
-        super().__init__(world, sees=sees, isolated=isolated, observing=observing, waiting=waiting, recording=recording)
+        super().__init__(
+            world,
+            sees=sees if expect is None else SEES_EXPECTED,
+            isolated=isolated,
+            observing=observing,
+            waiting=waiting,
+            recording=recording,
+            expect=expect,
+        )
         self.book = book
         self._wants_labels = wants_labels
         self._positions: dict[int, int] = {}
@@ -207,7 +218,7 @@ class SimulatedNode(Simulation):
     def shown(self, position: int) -> Task:
         """A task as this scheduler may see it."""
         task = self.book.task(position)
-        return task.without_estimate() if self._sees == SEES_QUEUES else task
+        return task.without_estimate() if self._sees in (SEES_QUEUES, SEES_EXPECTED) else task
 
     def forget(self, gone: Any, now: float) -> None:
         """See `Simulation.forget`; positions move, so ids are looked up anew."""
@@ -282,11 +293,21 @@ class _SimulatedRoom(WaitingRoom):
 
     def shortest(self, count: int) -> list[Task]:
         """See `WaitingRoom.shortest`."""
-        return self._shown(self._picked(count, 0))
+        return self._shown(self._picked(count, 0, 0))
 
     def oldest(self, count: int) -> list[Task]:
         """See `WaitingRoom.oldest`."""
-        return self._shown(self._picked(0, count))
+        return self._shown(self._picked(0, count, 0))
+
+    def sample(self, count: int) -> list[Task]:
+        """See `WaitingRoom.sample`."""
+        return self._shown(self._picked(0, 0, count))
+
+    def overtaken(self, task: Task) -> int:
+        """See `WaitingRoom.overtaken`."""
+        node = self._node
+        position = node.position_of(task.task_id)
+        return 0 if position == node.current else int(overtaken(node.state.room, node.state.counters, position))
 
     def since(self, task: Task) -> float:
         """See `WaitingRoom.since`."""
@@ -306,12 +327,12 @@ class _SimulatedRoom(WaitingRoom):
             ahead = (ready < mine) | ((ready == mine) & (ids < own["id"]))
         return float(waiting["time"][ahead].sum())
 
-    def _picked(self, shortest: int, oldest: int) -> list[int]:
+    def _picked(self, shortest: int, oldest: int, sampled: int) -> list[int]:
         node = self._node
         if node.current >= 0:
-            return [node.current][: shortest + oldest]
-        positions = np.empty(2 * shortest + oldest + 1, dtype=np.int64)
-        count = pick(node.state.room, node.state.shortest, node.state.counters, shortest, oldest, positions)
+            return [node.current][: shortest + oldest + sampled]
+        positions = np.empty(2 * shortest + oldest + sampled + 1, dtype=np.int64)
+        count = pick(node.state.room, node.state.shortest, node.state.counters, shortest, oldest, sampled, positions)
         return [int(position) for position in positions[:count]]
 
     def _shown(self, positions: Iterable[int]) -> list[Task]:

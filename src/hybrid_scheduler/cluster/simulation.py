@@ -38,13 +38,15 @@ from hybrid_scheduler.cluster.state import (
     PARTS,
     PLACED,
     READY,
+    SEES_EXPECTED,
     SEES_QUEUES,
     TASKS,
     WAITING_TASKS,
 )
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
-from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, KERNEL_SIGNATURE
+from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, KERNEL_SIGNATURE
+from hybrid_scheduler.model.node import Expectation
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES
@@ -61,6 +63,14 @@ def _no_policy(number, now, task, devices, times, free, facts, state, out):  # t
 @nb.cfunc(DISPATCH_SIGNATURE, cache=True)
 def _no_dispatch(number, now, waiting, times, devices, free, facts, state, out):  # type: ignore[no-untyped-def]
     return 0
+
+
+@nb.cfunc(EXPECT_SIGNATURE, cache=True)
+def _no_expectation(task, devices, facts, state, times):  # type: ignore[no-untyped-def]
+    return 0
+
+
+NO_EXPECTATION = Expectation(_no_expectation, NO_FREE, 0)
 
 
 class _EntryPoint:
@@ -99,11 +109,13 @@ class Waiting:
     Attributes:
         shortest: How many of the shortest waiting tasks a compiled policy is shown.
         oldest: How many of the oldest.
+        sampled: How many of the others.
         idle_only: The scheduler starts nothing while every device is busy.
     """
 
     shortest: int
     oldest: int
+    sampled: int
     idle_only: bool
 
 
@@ -120,6 +132,7 @@ class Simulation:
         observing: Outcomes are kept until `take_outcomes` fetches them, and a run stops when one is due.
         waiting: How tasks wait until the scheduler starts them; None when it decides every task at once.
         recording: Outcomes say how long the queues were at the decision.
+        expect: What the scheduler expects of tasks that wait, as it stands when asked; for `SEES_EXPECTED`.
     """
 
     def __init__(
@@ -131,21 +144,28 @@ class Simulation:
         observing: bool = False,
         waiting: Waiting | None = None,
         recording: bool = False,
+        expect: Callable[[], Expectation] | None = None,
     ) -> None:
         self.world = world
+        self._expect = expect
         self._sees = sees
         self._isolated = isolated
         self._observing = observing
         self._waiting = waiting
         self._recording = recording
-        shown = (0, 0) if waiting is None else (waiting.shortest, waiting.oldest)
+        shown = (0, 0) if waiting is None else (waiting.shortest, waiting.oldest + waiting.sampled)
         self.state = empty_state(world, *shown)
 
     def add(self, timed: TimedTasks) -> None:
         """Append tasks; parents must be in the same batch."""
         waiting = self._waiting is not None
         self.state = with_tasks(
-            self.state, timed, observing=self._observing, waiting=waiting, recording=self._recording
+            self.state,
+            timed,
+            observing=self._observing,
+            waiting=waiting,
+            recording=self._recording,
+            expecting=self._sees == SEES_EXPECTED,
         )
 
     def depend(self, position: int, parents: Sequence[int]) -> None:
@@ -260,14 +280,17 @@ class Simulation:
                 self._observing,
                 self._isolated,
             )
+        expectation = NO_EXPECTATION if self._expect is None else self._expect()
         return _run_dispatch(
             _no_dispatch if policy is None else policy,
             policy is not None,
             self._sees,
             self._waiting.shortest,
             self._waiting.oldest,
+            self._waiting.sampled,
             self._waiting.idle_only,
             policy_state,
+            *expectation,
             NO_FREE,
             self.state,
             until,

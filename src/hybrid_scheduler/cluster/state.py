@@ -42,7 +42,11 @@ OLDEST: Final = 12
 NEWEST: Final = 13
 ASK: Final = 14
 """Counter: whether the scheduler is to be asked what to start (`QUIET`, `ASKING`, `CHANGED`)."""
-COUNTERS: Final = 15
+EXPECTED_VERSION: Final = 15
+"""Counter: the version of the scheduler's expectation by which the waiting room was last put in order."""
+RENEWED: Final = 16
+"""Counter: decisions made before that."""
+COUNTERS: Final = 17
 
 QUIET: Final = 0
 """Nothing has changed since the scheduler started nothing."""
@@ -53,7 +57,9 @@ CHANGED: Final = 2
 NOW: Final = 0
 FLOOR: Final = 1
 """Clock: nothing can be decided before this, because no device is up."""
-CLOCKS: Final = 2
+ROOM_LOGS: Final = 2
+"""Clock: sum over the waiting room of the logarithms of the expected seconds."""
+CLOCKS: Final = 3
 
 DRAINED: Final = 0
 """Reason to return: every task is decided and no disturbance is left."""
@@ -91,6 +97,8 @@ NOT_WAITING: Final = ILLEGAL + len(ILLEGAL_REASONS) - 1
 SEES_QUEUES: Final = 0
 SEES_ESTIMATES: Final = 1
 SEES_TRUTH: Final = 2
+SEES_EXPECTED: Final = 3
+"""The scheduler sees what it expected itself when the task entered the waiting room; it is kept as `nominal`."""
 
 
 TASK: Final = np.dtype(
@@ -151,9 +159,18 @@ DEVICE_QUEUE: Final = np.dtype(
 first and last part of the queue (-1: empty), and a copy of the first part's figures (an empty queue ends at
 infinity)."""
 
-ROOM: Final = np.dtype([("rank", np.int32), ("older", np.int32), ("newer", np.int32)], align=True)
-"""A task's place in the waiting room: its index in the heap by expected seconds, and its neighbours in the list by time
-of entering (-1: none)."""
+ROOM: Final = np.dtype(
+    [
+        ("rank", np.int32),
+        ("older", np.int32),
+        ("newer", np.int32),
+        ("entered", np.int32),
+        ("ahead", np.int32),
+    ],
+    align=True,
+)
+"""A task's place in the waiting room: its index in the heap by expected seconds, its neighbours in the list by time of
+entering (-1: none), and how many decisions had been made and how many tasks waited when it entered."""
 
 EDGE: Final = np.dtype([("child", np.int32), ("next", np.int32)], align=True)
 HEAP: Final = np.dtype([("time", np.float64), ("id", np.int64), ("task", np.int64)], align=True)

@@ -6,21 +6,31 @@ and leaves in the logarithm of the room, and the few shortest and the few oldest
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
-from hybrid_scheduler.cluster.state import NEWEST, OLDEST, WAITING_TASKS, WAITS, Records
+from hybrid_scheduler.cluster.state import DECISIONS, NEWEST, OLDEST, ROOM_LOGS, WAITING_TASKS, WAITS, Records
 from hybrid_scheduler.model.device_columns import GPU, KIND, MEMORY
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
 
+SHORTEST = 1e-9
+"""Seconds below which two tasks count as equally short."""
+
 
 @hot
 def shortest_seconds(times: FloatArray, devices: FloatArray, memory: float) -> float:
-    """What a whole task takes on the fastest device for it, of those it fits on, or of all when it fits on none."""
+    """What a whole task takes on the fastest device for it, of those it fits on, or of all when it fits on none.
+
+    Devices of which nothing is known (NaN) do not count; infinite when nothing is known at all.
+    """
     best, anywhere = np.inf, np.inf
     for d in range(devices.shape[0]):
         seconds = times[FIXED, d] + times[SHARED, d]
+        if not seconds < np.inf:
+            continue
         anywhere = min(anywhere, seconds)
         if devices[d, KIND] != GPU or memory <= devices[d, MEMORY]:
             best = min(best, seconds)
@@ -28,7 +38,7 @@ def shortest_seconds(times: FloatArray, devices: FloatArray, memory: float) -> f
 
 
 @hot
-def enter(tasks: Records, room: Records, heap: Records, c: IntArray, task: int, key: float) -> None:
+def enter(tasks: Records, room: Records, heap: Records, c: IntArray, clocks: FloatArray, task: int, key: float) -> None:
     """Let a task wait; `key` is what it is expected to take."""
     tasks[task].status = WAITS
     room[task].older = c[NEWEST]
@@ -40,11 +50,14 @@ def enter(tasks: Records, room: Records, heap: Records, c: IntArray, task: int, 
     c[NEWEST] = task
     size = c[WAITING_TASKS]
     c[WAITING_TASKS] = size + 1
+    room[task].entered = c[DECISIONS]
+    room[task].ahead = size
+    clocks[ROOM_LOGS] += math.log(max(key, SHORTEST))
     _rise(room, heap, size, key, tasks[task].id, task)
 
 
 @hot
-def leave(room: Records, heap: Records, c: IntArray, task: int) -> None:
+def leave(room: Records, heap: Records, c: IntArray, clocks: FloatArray, task: int) -> None:
     """Take a task out, wherever it stands."""
     older, newer = room[task].older, room[task].newer
     if older >= 0:
@@ -58,6 +71,7 @@ def leave(room: Records, heap: Records, c: IntArray, task: int) -> None:
     size = c[WAITING_TASKS] - 1
     c[WAITING_TASKS] = size
     hole = room[task].rank
+    clocks[ROOM_LOGS] = 0.0 if size == 0 else clocks[ROOM_LOGS] - math.log(max(heap[hole].time, SHORTEST))
     if hole == size:
         return
     key, identity, last = heap[size].time, heap[size].id, heap[size].task
@@ -107,15 +121,34 @@ def _sink(room: Records, heap: Records, at: int, size: int, key: float, identity
     _put(room, heap, at, key, identity, task)
 
 
-@hot
-def pick(room: Records, heap: Records, c: IntArray, shortest: int, oldest: int, candidates: IntArray) -> int:
-    """Write the positions of the few shortest tasks, in that order, then of the few oldest; returns how many.
+@inlined
+def overtaken(room: Records, c: IntArray, task: int) -> int:
+    """How many of those that entered after a waiting task have been started, at least; exact for the oldest.
 
-    `candidates` needs room for ``2 * shortest + oldest + 1`` numbers: behind the answer it holds the heap's open nodes.
+    Of the decisions since it entered, as many as waited before it may have been theirs; when it is the oldest all were.
+    """
+    return max(0, c[DECISIONS] - room[task].entered - room[task].ahead)  # type: ignore[no-any-return]
+
+
+@inlined
+def _drawn(number: int, k: int, size: int) -> int:
+    """The k-th position of a sample at this decision: multiples of irrational numbers, spread evenly."""
+    turn = (number * 0.7548776662466927 + (k + 1) * 0.6180339887498949) % 1.0
+    return min(int(turn * size), size - 1)
+
+
+@hot
+def pick(
+    room: Records, heap: Records, c: IntArray, shortest: int, oldest: int, sampled: int, candidates: IntArray
+) -> int:
+    """Write the positions of the few shortest tasks, in that order, then of the few oldest, then of a few others.
+
+    Returns how many. `candidates` needs room for ``2 * shortest + oldest + sampled + 1`` numbers: behind the answer it
+    holds the heap's open nodes.
     """
     size = c[WAITING_TASKS]
     count, opened = 0, 0
-    spare = shortest + oldest
+    spare = shortest + oldest + sampled
     if size > 0 and shortest > 0:
         candidates[spare] = 0
         opened = 1
@@ -145,7 +178,28 @@ def pick(room: Records, heap: Records, c: IntArray, shortest: int, oldest: int, 
             candidates[count] = task
             count += 1
         task = room[task].newer
+    for k in range(sampled if size > count else 0):
+        task = heap[_drawn(c[DECISIONS], k, size)].task
+        known = False
+        for other in range(count):
+            known = known or candidates[other] == task
+        if not known:
+            candidates[count] = task
+            count += 1
     return count
+
+
+@hot
+def reorder(room: Records, heap: Records, c: IntArray, clocks: FloatArray) -> None:
+    """Make a heap again after the expected seconds of all have changed."""
+    size = c[WAITING_TASKS]
+    logs = 0.0
+    for rank in range(size):
+        logs += math.log(max(heap[rank].time, SHORTEST))
+    clocks[ROOM_LOGS] = logs
+    for at in range(size // 2 - 1, -1, -1):
+        key, identity, task = heap[at].time, heap[at].id, heap[at].task
+        _sink(room, heap, at, size, key, identity, task)
 
 
 @hot

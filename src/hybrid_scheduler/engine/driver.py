@@ -16,8 +16,8 @@ from hybrid_scheduler.cluster.node import SimulatedNode, TaskBook
 from hybrid_scheduler.cluster.simulation import Waiting
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, SchedulerError
-from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, KERNEL_SIGNATURE
-from hybrid_scheduler.model.node import NO_LIMIT, Change, Node, Policy
+from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, KERNEL_SIGNATURE
+from hybrid_scheduler.model.node import NO_LIMIT, Change, Expectation, Node, Policy
 from hybrid_scheduler.model.task import Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.world import World
@@ -38,7 +38,8 @@ def simulated_node(
     """A node for this scheduler that shows it what it may see and no more."""
     waiting = None
     if scheduler.dispatches:
-        waiting = Waiting(scheduler.shown_shortest, scheduler.shown_oldest, scheduler.idle_only)
+        shown = scheduler.shown_shortest, scheduler.shown_oldest, scheduler.shown_sampled
+        waiting = Waiting(*shown, scheduler.idle_only)
     return SimulatedNode(
         book,
         world,
@@ -49,7 +50,14 @@ def simulated_node(
         isolated=isolated,
         waiting=waiting,
         recording=recording,
+        expect=None if scheduler.expect is None else lambda: _expectation(scheduler),
     )
+
+
+def _expectation(scheduler: Scheduler) -> Expectation:
+    assert scheduler.expect is not None
+    function = compiled_policy(scheduler.expect, EXPECT_SIGNATURE)
+    return Expectation(function, scheduler.expect_state(), scheduler.expect_version)
 
 
 @contextmanager

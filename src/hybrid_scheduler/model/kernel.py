@@ -9,7 +9,11 @@ SPLIT: Final = 0
 PENALTY: Final = 1
 MEMORY_POLICY: Final = 2
 """Fact: 0 for `fallback`, 1 for `fail`."""
-FACT_COUNT: Final = 3
+WAITING_COUNT: Final = 3
+"""Fact that changes: how many tasks wait to be started; 0 for schedulers that decide at once."""
+WAITING_LOG: Final = 4
+"""Fact that changes: mean of the logarithms of the seconds that the waiting tasks are expected to take."""
+FACT_COUNT: Final = 5
 
 PART_DEVICE: Final = 0
 PART_SHARE: Final = 1
@@ -35,8 +39,16 @@ DISPATCH_SIGNATURE: Final = (
 )
 """Signature of a compiled dispatch: ``(number, now, waiting, times, devices, free, facts, state, out) -> parts``.
 
-`waiting` has a row per candidate, the shortest first, then the oldest (`TASK_*` columns and `WAITING_SINCE`), `times`
-their `FIXED` and `SHARED` seconds, zeros unless the scheduler sees times. The policy writes the row of the task to
-start into ``out[CHOSEN, 0]`` and its parts as a deciding policy does; 0 parts start nothing, until something changes.
+`waiting` has a row per candidate, the shortest first, then the oldest, then a sample of the rest (`TASK_*` columns,
+`WAITING_SINCE` and `OVERTAKEN`), `times` their `FIXED` and `SHARED` seconds, zeros unless the scheduler sees times. The
+policy writes the row of the task to start into ``out[CHOSEN, 0]`` and its parts as a deciding policy does; with 0 parts
+it starts nothing, until something changes.
 The rest is as in `KERNEL_SIGNATURE`.
+"""
+
+EXPECT_SIGNATURE: Final = "int64(float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1])"
+"""Signature of a compiled expectation: ``(task, devices, facts, state, times) -> 0``.
+
+Called when a task enters the waiting room, and for those that wait when the scheduler has changed its mind: it writes
+the `FIXED` and `SHARED` seconds it expects the task to take on every device; NaN where it knows nothing.
 """

@@ -45,6 +45,14 @@ class Policy(NamedTuple):
     state: FloatArray
 
 
+class Expectation(NamedTuple):
+    """What a scheduler expects tasks to take: a function pointer, its array, and a number that says when it changed."""
+
+    function: Any
+    state: FloatArray
+    version: int
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """A task that has finished, what was decided for it as it was carried out, and what came of it.

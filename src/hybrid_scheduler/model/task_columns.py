@@ -12,7 +12,9 @@ TASK_PARENTS: Final = 4
 
 WAITING_SINCE: Final = 5
 """Column of a waiting task, behind the `TASK_*` columns: when it became ready."""
-WAITING_COLUMNS: Final = 6
+OVERTAKEN: Final = 6
+"""Column of a waiting task: how many that entered after it have been started, at least; exact for the oldest."""
+WAITING_COLUMNS: Final = 7
 
 FIXED: Final = 0
 """Row of `times`: seconds every part costs, however small its share."""

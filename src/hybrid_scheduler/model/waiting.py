@@ -23,6 +23,14 @@ class WaitingRoom(Sequence[Task]):
         """The few that have waited longest."""
 
     @abstractmethod
+    def sample(self, count: int) -> list[Task]:
+        """At most so many of all, another sample at every decision."""
+
+    @abstractmethod
+    def overtaken(self, task: Task) -> int:
+        """How many of those that entered after a waiting task have been started, at least; exact for the oldest."""
+
+    @abstractmethod
     def since(self, task: Task) -> float:
         """When a waiting task became ready."""
 

@@ -13,11 +13,11 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.model.decision import Decision, Part
-from hybrid_scheduler.model.kernel import CHOSEN, DISPATCH_SIGNATURE, KERNEL_SIGNATURE
+from hybrid_scheduler.model.kernel import CHOSEN, DISPATCH_SIGNATURE, EXPECT_SIGNATURE, KERNEL_SIGNATURE
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, Task
-from hybrid_scheduler.model.task_columns import WAITING_COLUMNS, WAITING_SINCE
+from hybrid_scheduler.model.task_columns import OVERTAKEN, WAITING_COLUMNS, WAITING_SINCE
 from hybrid_scheduler.model.view import NO_FREE, ClusterView, task_row
 from hybrid_scheduler.model.waiting import WaitingRoom
 
@@ -28,6 +28,9 @@ kernel: Callable[[Callable[..., Any]], Kernel] = nb.njit(KERNEL_SIGNATURE, cache
 
 dispatch_kernel: Callable[[Callable[..., Any]], Kernel] = nb.njit(DISPATCH_SIGNATURE, cache=True)
 """Decorator of a compiled dispatch: ``(number, now, waiting, times, devices, free, facts, state, out) -> parts``."""
+
+expect_kernel: Callable[[Callable[..., Any]], Kernel] = nb.njit(EXPECT_SIGNATURE, cache=True)
+"""Decorator of a compiled expectation: ``(task, devices, facts, state, times) -> 0``."""
 
 NO_STATE = np.zeros(0)
 
@@ -72,6 +75,13 @@ class Scheduler:
     """For a compiled `dispatch`: how many of the shortest waiting tasks it looks at."""
     shown_oldest: int = 1
     """For a compiled `dispatch`: how many of the oldest it looks at besides."""
+    shown_sampled: int = 0
+    """For a compiled `dispatch`: how many of the others, drawn anew at every decision."""
+    expect: ClassVar[Kernel | None] = None
+    """For `dispatch`: compiled, what the scheduler itself expects a task to take when it enters the waiting room
+    (`expect_kernel`). It then sees these times, `shortest` goes by them, and `expect_state` is handed to it."""
+    expect_version: int = 0
+    """For `expect`: another number says that it expects something else now. Tasks that wait are looked at again."""
 
     def decide(self, task: Task, view: ClusterView) -> Decision:
         """Choose devices and shares for a task, now.
@@ -112,7 +122,7 @@ class Scheduler:
         self, task: Task, waiting: WaitingRoom, view: ClusterView, *, shortest_first: bool
     ) -> float | None:
         up = float(view.available.sum())
-        if not (self.uses_estimates or self.knows_truth) or up == 0.0:
+        if not self.sees_times or up == 0.0:
             return None
         ahead = waiting.seconds_ahead(task, shortest_first=shortest_first)
         return view.now + (float(view.backlog.sum()) + ahead) / up
@@ -138,6 +148,10 @@ class Scheduler:
         """The array handed to `kernel` as `state`."""
         return NO_STATE
 
+    def expect_state(self) -> FloatArray:
+        """The array handed to `expect` as `state`."""
+        return NO_STATE
+
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments with their present values."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
@@ -155,6 +169,11 @@ class Scheduler:
     def dispatches(self) -> bool:
         """Whether tasks wait until this scheduler starts them."""
         return type(self).dispatch is not Scheduler.dispatch
+
+    @property
+    def sees_times(self) -> bool:
+        """Whether it is told, or expects by itself, how long tasks take."""
+        return self.uses_estimates or self.knows_truth or self.expect is not None
 
     @property
     def plans(self) -> bool:
@@ -203,11 +222,15 @@ class CompiledDispatcher(Scheduler):
             raise TypeError(f"{type(self).__name__} is a CompiledDispatcher without a kernel; set the class attribute")
         tasks = waiting.shortest(self.shown_shortest)
         known = {task.task_id for task in tasks}
-        tasks += [task for task in waiting.oldest(self.shown_oldest) if task.task_id not in known]
+        for task in waiting.oldest(self.shown_oldest) + waiting.sample(self.shown_sampled):
+            if task.task_id not in known:
+                tasks.append(task)
+                known.add(task.task_id)
         table, times = np.empty((len(tasks), WAITING_COLUMNS)), np.zeros((len(tasks), 2, len(view.names)))
         for row, task in enumerate(tasks):
-            table[row, :WAITING_SINCE], table[row, WAITING_SINCE] = task_row(task), waiting.since(task)
-            if self.uses_estimates or self.knows_truth:
+            table[row, :WAITING_SINCE] = task_row(task)
+            table[row, WAITING_SINCE], table[row, OVERTAKEN] = waiting.since(task), waiting.overtaken(task)
+            if self.sees_times:
                 times[row] = view.times_of(task)
         out = np.zeros((3, 3))
         parts = type(self).kernel(  # type: ignore[misc]

@@ -164,15 +164,20 @@ class StaticForest(CompiledScheduler, LabelLearner):
         """One forest serves both: the refreshed one, and its control that is never refreshed."""
         return packaged_file("hybrid_ml.npz", view)
 
-    def save_model(self, path: str | Path) -> None:
+    def save_model(self, path: str | Path, extra: Arrays | None = None) -> None:
         """Write everything learned, in NumPy's archive format with a JSON header; reading it runs no code.
+
+        Args:
+            path: The file.
+            extra: Arrays that somebody else will read again.
 
         Raises:
             InvalidInputError: Nothing has been learned yet, or the file cannot be written.
         """
         if self.model is None:
             raise InvalidInputError(f"{type(self).__name__} has learned nothing yet; train it before saving")
-        write_archive(path, *self._to_arrays(self.model))
+        header, arrays = self._to_arrays(self.model)
+        write_archive(path, header, {**arrays, **(extra or {})})
 
     def load_model(self, path: str | Path) -> None:
         """Continue from a saved model; its trees' figures (number, depth, leaves) replace those asked for.

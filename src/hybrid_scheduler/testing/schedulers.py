@@ -17,7 +17,7 @@ import numpy as np
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
-from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -39,12 +39,15 @@ class RecordedRoom(WaitingRoom):
 
     Args:
         waiting: The room to record.
+        sampled: How big a sample the scheduler takes.
     """
 
-    def __init__(self, waiting: WaitingRoom) -> None:
+    def __init__(self, waiting: WaitingRoom, sampled: int) -> None:
         self._tasks = list(waiting)
         self._shortest = waiting.shortest(len(waiting))
+        self._sample = waiting.sample(sampled)
         self._since = {task.task_id: waiting.since(task) for task in self._tasks}
+        self._overtaken = {task.task_id: waiting.overtaken(task) for task in self._tasks}
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -64,6 +67,14 @@ class RecordedRoom(WaitingRoom):
         """As recorded."""
         return self._tasks[:count]
 
+    def sample(self, count: int) -> list[Task]:
+        """As recorded."""
+        return self._sample[:count]
+
+    def overtaken(self, task: Task) -> int:
+        """As recorded."""
+        return self._overtaken[task.task_id]
+
     def since(self, task: Task) -> float:
         """As recorded."""
         return self._since[task.task_id]
@@ -75,8 +86,8 @@ class RecordedRoom(WaitingRoom):
     def about(self, task: Task, view: ClusterView) -> tuple[RecordedRoom, ClusterView]:
         """A room with this one task, and the view of it, with the times of one that waited here."""
         room = copy(self)
-        room._tasks = room._shortest = [task]
-        room._since = {task.task_id: view.now}
+        room._tasks = room._shortest = room._sample = [task]
+        room._since, room._overtaken = {task.task_id: view.now}, {task.task_id: 0}
         if view.times_by_id is None:
             return room, view
         return room, replace(view, times_by_id={task.task_id: view.times_of(self._tasks[0])})
@@ -86,6 +97,7 @@ class RecordedRoom(WaitingRoom):
         room = copy(self)
         room._tasks = [change(task) for task in self._tasks]
         room._shortest = [change(task) for task in self._shortest]
+        room._sample = [change(task) for task in self._sample]
         return room
 
 
@@ -107,7 +119,7 @@ class Witness(Scheduler):
     @staticmethod
     def of(scheduler: Scheduler) -> Witness:
         """A witness that may see what this scheduler may see."""
-        names = ("uses_estimates", "knows_truth", "idle_only")
+        names = ("uses_estimates", "knows_truth", "idle_only", "expect")
         flags = {name: getattr(scheduler, name) for name in names}
         kind = WaitingWitness if scheduler.dispatches else Witness
         witness = cast(Witness, type("Witness", (kind,), flags)())
@@ -118,6 +130,15 @@ class Witness(Scheduler):
     def observes(self) -> bool:
         """As the one it watches."""
         return self.watched.observes
+
+    def expect_state(self) -> FloatArray:
+        """As the one it watches."""
+        return self.watched.expect_state()
+
+    @property
+    def expect_version(self) -> int:  # type: ignore[override]
+        """As the one it watches."""
+        return self.watched.expect_version
 
     def decide(self, task: Task, view: ClusterView) -> Decision:
         """Ask, and keep the answer."""
@@ -137,7 +158,7 @@ class WaitingWitness(Witness):
 
     def dispatch(self, waiting: WaitingRoom, view: ClusterView) -> Iterable[tuple[Task, Decision]]:
         """Ask, and keep the answer."""
-        room = RecordedRoom(waiting)
+        room = RecordedRoom(waiting, self.watched.shown_sampled)
         if view.times_by_id is not None:
             view = replace(view, times_by_id={task.task_id: view.times_of(task) for task in room})
         answer = tuple(self.watched.dispatch(room, view))
@@ -200,7 +221,8 @@ def check_sees_only_what_it_declares(factory: SchedulerFactory) -> None:
         return
     for history in _histories(factory):
         assert all(view.times.size == 0 and view.free.size == 0 for _, view in history.asked)
-        assert all(view.times_by_id is None for _, view in history.asked)
+        expects = history.scheduler.expect is not None
+        assert expects or all(view.times_by_id is None for _, view in history.asked)
         one, other = deepcopy(history.scheduler), deepcopy(history.scheduler)
         for subject, view in history.asked:
             misled = subject.with_tasks(_misled) if isinstance(subject, RecordedRoom) else _misled(subject)
