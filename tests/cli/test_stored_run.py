@@ -54,10 +54,11 @@ def test_a_kept_comparison_has_a_report(hms: Hms) -> None:
 def test_rows_of_an_older_version_say_less(hms: Hms) -> None:
     assert hms(*RACE, "--store").code == 0
     with closing(sqlite3.connect("data/hybrid_scheduler.db")) as connection:
-        kept = "SELECT count(*), count(ready_time), count(queue_seconds) FROM scheduler_results"
-        assert connection.execute(kept).fetchone() == (270, 270, 270)
+        columns = ("ready_time", "queue_seconds", "decided_time", "overtaken")
+        kept = ", ".join(f"count({name})" for name in columns)
+        assert connection.execute(f"SELECT {kept} FROM scheduler_results").fetchone() == (270,) * 4
         connection.execute("UPDATE tasks SET duration_estimate = NULL, kind = NULL")
-        connection.execute("UPDATE scheduler_results SET ready_time = NULL, queue_seconds = NULL")
+        connection.execute(f"UPDATE scheduler_results SET {', '.join(f'{name} = NULL' for name in columns)}")
         connection.commit()
     assert hms("report", 1, "--out", "old").code == 0
     assert "overloaded" not in document("old")["schedulers"]["mct"]

@@ -9,19 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_scheduler.cluster.state import (
-    CLOCKS,
-    COUNTERS,
-    DECISIONS,
-    HEAP,
-    NEWEST,
-    OLDEST,
-    ROOM,
-    ROOM_LOGS,
-    TASK,
-    WAITING_TASKS,
-)
-from hybrid_scheduler.cluster.waiting import enter, leave, oldest_first, overtaken, pick
+from hybrid_scheduler.cluster.state import CLOCKS, COUNTERS, DECISIONS, HEAP, NEWEST, OLDEST, ROOM, ROOM_LOGS, TASK, WAITING_TASKS
+from hybrid_scheduler.cluster.waiting import enter, leave, new_ages, oldest_first, pick
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import Decision, Task, TaskBatch
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
@@ -96,11 +85,40 @@ def test_a_decision_may_queue_on_a_busy_device() -> None:
     assert outcomes.ready_time.tolist() == [0.0, 0.0, 0.3]
 
 
+def newest_when_idle(waiting: WaitingRoom, view: ClusterView) -> Answer:
+    return [(waiting[-1], Decision.whole(0))] if view.idle[0] else []
+
+
+def test_a_task_is_overtaken_by_every_decision_on_one_that_was_ready_after_it() -> None:
+    """A second each on the CPU, the newest first: 0, then 2 (of 1 and 2), then 4 (of 1, 3 and 4), 3 and 1."""
+    outcomes = CheckedRace(tasks(0.0, 0.1, 0.2, 1.1, 1.2)).run(Asked(newest_when_idle))
+    assert outcomes.decided_time.tolist() == [0.0, 4.0, 1.0, 3.0, 2.0]
+    assert outcomes.overtaken.tolist() == [0, 3, 0, 1, 0]
+    assert [outcomes[1].overtaken, outcomes[1].decided_time] == [3, 4.0]
+    kept = outcomes.select(np.array([False, True, False, True, False]))
+    assert (kept.overtaken.tolist(), kept.decided_time.tolist()) == ([3, 1], [4.0, 3.0])
+
+
+def test_of_tasks_that_are_ready_together_the_higher_number_overtakes() -> None:
+    outcomes = CheckedRace(tasks(0.0, 0.0, 0.0)).run(Asked(newest_when_idle))
+    assert outcomes.overtaken.tolist() == [2, 1, 0]
+
+
+def test_a_task_that_starts_over_keeps_what_it_was_overtaken_before() -> None:
+    """The CPU goes away under task 0, which 1 had overtaken; it waits again, and 2 is first."""
+    node = ClusterSpec(ClusterSpec.default(1).devices, (Disturbance(1.5, "cpu_0", 0.0), Disturbance(2.0, "cpu_0", 1.0)))
+    outcomes = CheckedRace(tasks(0.0, 0.0, 2.0), World(node)).run(Asked(newest_when_idle))
+    assert outcomes.decided_time.tolist() == [3.0, 0.0, 2.0]
+    assert outcomes.overtaken.tolist() == [2, 0, 0]
+
+
 def test_everything_in_order_of_arrival_is_deciding_at_once() -> None:
     stream = tasks(*np.arange(0.0, 20.0, 0.37).tolist())
     race = CheckedRace(stream)
     waiting, at_once = race.run(Asked(everything)), race.run(AtOnce())
     assert list(waiting) == list(at_once)
+    assert (at_once.decided_time == at_once.ready_time).all()
+    assert not at_once.overtaken.any()
 
 
 def test_it_is_asked_when_a_device_has_gone_and_when_it_has_come_back() -> None:
@@ -110,13 +128,17 @@ def test_it_is_asked_when_a_device_has_gone_and_when_it_has_come_back() -> None:
     assert [now for now, _ in asked.moments] == [0.0, 0.2, 0.5, 4.0, 4.0, 5.0]
     assert asked.moments[2][1] == [1, 0], "the one that started over has waited less"
     assert outcomes.finish_time.tolist() == [6.0, 5.0]
+    assert outcomes.ready_time.tolist() == [0.5, 0.2]
+    assert outcomes.decided_time.tolist() == [5.0, 4.0]
 
 
 def test_without_a_device_that_comes_back_what_waits_fails() -> None:
     node = ClusterSpec((ClusterSpec.default(1).devices[0],), (Disturbance(0.5, "cpu_0", 0.0),))
     outcomes = CheckedRace(tasks(0.0, 0.2, 3.0), World(node)).run(Asked(cpu_when_idle))
     assert outcomes.failed.all()
+    assert not outcomes.overtaken.any()
     assert outcomes.finish_time.tolist() == [0.5, 0.5, 3.0]
+    assert outcomes.decided_time.tolist() == [0.5, 0.5, 3.0], "who was not decided, failed then"
 
 
 def test_children_wait_until_their_parents_have_finished() -> None:
@@ -217,26 +239,31 @@ def test_a_planner_is_shown_no_estimates_it_did_not_ask_for() -> None:
 @settings(max_examples=200)
 @given(st.data())
 def test_the_room_keeps_its_orders(data: st.DataObject) -> None:
-    """Against a plain list: the shortest by (key, id), the oldest by entering, whoever leaves; how often overtaken."""
+    """Against a plain list: the shortest by (key, id), the oldest by entering, the overtaken, whoever leaves."""
     n = 40
     records, room, heap = np.zeros(n, dtype=TASK), np.zeros(n, dtype=ROOM), np.zeros(n, dtype=HEAP)
     order: list[int] = data.draw(st.permutations(range(n)))
     records["id"] = order
     counters, clocks = np.zeros(COUNTERS, dtype=np.int64), np.zeros(CLOCKS)
     counters[[OLDEST, NEWEST]] = -1
+    ages, overtaken = new_ages(room, counters), [0] * n
     keys: list[float] = data.draw(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.5, 8.0]), min_size=n, max_size=n))
     inside: list[int] = []
-    passed = [0] * n
-    for task in range(n):
-        enter(records, room, heap, counters, clocks, task, keys[task])
-        inside.append(task)
-        for _ in range(data.draw(st.integers(0, len(inside)))):
+    outside = list(range(n))
+    for _ in range(3 * n):  # who has left may come back, so that the places by age are used up
+        if outside:
+            task = outside.pop(0)
+            enter(records, room, heap, ages, counters, clocks, task, keys[task])
+            inside.append(task)
+        for _ in range(data.draw(st.integers(0, min(3, len(inside))))):
             gone: int = data.draw(st.sampled_from(inside))
-            leave(room, heap, counters, clocks, gone)
+            for older in inside[: inside.index(gone)]:
+                overtaken[older] += 1
+            leave(room, heap, ages, counters, clocks, gone)
             counters[DECISIONS] += 1
-            for other in inside[: inside.index(gone)]:
-                passed[other] += 1
             inside.remove(gone)
+            outside.append(gone)
+            assert room[gone]["overtaken"] == overtaken[gone]
         assert counters[WAITING_TASKS] == len(inside)
         shortest, oldest, sampled = (data.draw(st.integers(0, most)) for most in (9, 4, 3))
         found = np.zeros(2 * shortest + oldest + sampled + 1, dtype=np.int64)
@@ -248,8 +275,5 @@ def test_the_room_keeps_its_orders(data: st.DataObject) -> None:
         assert len(set(rest)) == len(rest) <= sampled
         assert set(rest) <= set(inside) - set(told)
         assert clocks[ROOM_LOGS] == pytest.approx(np.log([keys[t] for t in inside]).sum(), abs=1e-9)
-        for place, waiting in enumerate(inside):
-            least = overtaken(room, counters, waiting)
-            assert least == passed[waiting] if place == 0 else least <= passed[waiting]
         everybody = np.zeros(n, dtype=np.int64)
         assert everybody[: oldest_first(room, counters, everybody)].tolist() == inside

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_scheduler.engine.live import LiveRace, Placement, Waits
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.model import Decision, Task, TaskBatch
+from hybrid_scheduler.model import Decision, OutcomeBatch, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.physics.device import ClusterSpec, Disturbance
@@ -31,6 +31,13 @@ class Idler(Scheduler):
         return ()
 
 
+class NewestFirst(Scheduler):
+    """Starts the newest on the first idle device."""
+
+    def dispatch(self, waiting: WaitingRoom, view: ClusterView) -> Iterable[tuple[Task, Decision]]:
+        return [(waiting[-1], Decision.whole(int(np.argmax(view.idle))))] if view.idle.any() else []
+
+
 def rows(tasks: TaskBatch, chosen: slice) -> TaskBatch:
     return TaskBatch.from_columns(
         tasks.size[chosen],
@@ -41,13 +48,18 @@ def rows(tasks: TaskBatch, chosen: slice) -> TaskBatch:
     )
 
 
+def waits(outcomes: OutcomeBatch) -> dict[int, tuple[float, float, int]]:
+    columns = outcomes.finish_time.tolist(), outcomes.decided_time.tolist(), outcomes.overtaken.tolist()
+    return dict(zip(outcomes.task_id.tolist(), zip(*columns, strict=True), strict=True))
+
+
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("step", [0.7, 13.0])
 def test_live_is_batch(world: str, step: float) -> None:
     """6000 tasks at a load where hundreds wait; finished ones are forgotten on the way."""
     stream = WorkloadGenerator(5).generate("mixed", 6000, 40.0)
     race = LiveRace({name: create_scheduler(name) for name in NAMES}, WORLDS[world], seed=3)
-    finish: dict[str, dict[int, float]] = {name: {} for name in NAMES}
+    found: dict[str, dict[int, tuple[float, float, int]]] = {name: {} for name in NAMES}
     fed, now, waited = 0, 0.0, 0
     while fed < len(stream):
         now += step
@@ -56,16 +68,17 @@ def test_live_is_batch(world: str, step: float) -> None:
             race.add(rows(stream, slice(fed, upto)))
             fed = upto
         for name, outcomes in race.advance(now).by_scheduler.items():
-            finish[name].update(zip(outcomes.task_id.tolist(), outcomes.finish_time.tolist(), strict=True))
+            found[name].update(waits(outcomes))
         waited = max(waited, *race.waiting_tasks().values())
     for name, outcomes in race.drain().by_scheduler.items():
-        finish[name].update(zip(outcomes.task_id.tolist(), outcomes.finish_time.tolist(), strict=True))
+        found[name].update(waits(outcomes))
     assert waited > 100
     assert race.forgotten > 1000
     for name in NAMES:
-        batch = Race(stream, WORLDS[world], seed=3).run(create_scheduler(name)).finish_time
-        live = np.array([finish[name][i] for i in range(len(stream))])
-        assert live == pytest.approx(batch, rel=1e-9)
+        batch = waits(Race(stream, WORLDS[world], seed=3).run(create_scheduler(name)))
+        live = np.array([found[name][i] for i in range(len(stream))])
+        assert live == pytest.approx(np.array([batch[i] for i in range(len(stream))]), rel=1e-9)
+        assert live[:, 2].any() == (name == "sjf")
 
 
 def test_a_posted_task_that_waits_is_answered_with_its_expected_start() -> None:
@@ -105,4 +118,18 @@ def test_a_backlog_that_waits_can_be_given_up() -> None:
     race.advance(1.0)
     assert race.give_up("idler", "too slow") == 5
     assert race.waiting_tasks() == {"idler": 0}
-    assert len(race.advance(2.0).finished) == 5
+    outcomes = race.advance(2.0).finished.outcomes["idler"]
+    assert outcomes.failed.tolist() == [True] * 5
+    assert outcomes.ready_time.tolist() == [0.0] * 5, "they were ready, and waited until they were given up"
+    assert outcomes.decided_time.tolist() == outcomes.finish_time.tolist() == [1.0] * 5
+
+
+def test_who_is_given_up_was_overtaken_before() -> None:
+    """The newest first, on five devices: of eight, 0, 1 and 2 wait when all is given up; then the room is as new."""
+    race = LiveRace({"newest": NewestFirst()})
+    race.submit([Task(i, 5000.0, 0.5, 10.0, 0.0) for i in range(8)])
+    race.give_up("newest", "too slow")
+    outcomes = race.advance(1.0).finished.outcomes["newest"]
+    assert outcomes.overtaken.tolist() == [5, 5, 5, 4, 3, 2, 1, 0]
+    race.submit([Task(10 + i, 100.0, 0.5, 10.0, 0.0) for i in range(8)])
+    assert race.drain().finished.outcomes["newest"].overtaken.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]

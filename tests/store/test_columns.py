@@ -16,7 +16,7 @@ from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.store import ComparedTask, raced, result_rows, task_row
 from hybrid_scheduler.workloads import WorkloadGenerator
 
-WORLD, NAMES = World(ClusterSpec.default(2), Physics(noise=0.2)), ("greedy", "mct")
+WORLD, NAMES = World(ClusterSpec.default(2), Physics(noise=0.2)), ("greedy", "mct", "sjf")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def race() -> tuple[TaskBatch, dict[str, OutcomeBatch]]:
     outcomes = {name: Race(tasks, WORLD, seed=1).run(create_scheduler(name)) for name in NAMES}
     queues = np.random.default_rng(1).random((count, 3)) / 3
     queues[4] = np.nan
-    return tasks, {"greedy": replace(outcomes["greedy"], queue_seconds=queues), "mct": outcomes["mct"]}
+    return tasks, outcomes | {"greedy": replace(outcomes["greedy"], queue_seconds=queues)}
 
 
 def _stored(tasks: TaskBatch, outcomes: dict[str, OutcomeBatch]) -> list[ComparedTask]:
@@ -47,6 +47,8 @@ def _stored(tasks: TaskBatch, outcomes: dict[str, OutcomeBatch]) -> list[Compare
 def test_columns_come_back(race: tuple[TaskBatch, dict[str, OutcomeBatch]]) -> None:
     tasks, outcomes = race
     assert any((each.ready_time > each.arrival_time).any() for each in outcomes.values())
+    assert (outcomes["sjf"].decided_time > outcomes["sjf"].ready_time).any()
+    assert outcomes["sjf"].overtaken.any()
     found_tasks, found = raced(_stored(tasks, outcomes), NAMES, WORLD)
     assert list(found_tasks) == list(tasks)
     for name in NAMES:
@@ -66,7 +68,10 @@ def test_what_older_versions_did_not_store_is_unknown(race: tuple[TaskBatch, dic
     old = [
         ComparedTask(
             each.task._replace(duration_estimate=None, kind=None),
-            tuple(row._replace(ready_time=None, queue_seconds=None) for row in each.results),
+            tuple(
+                row._replace(ready_time=None, queue_seconds=None, decided_time=None, overtaken=None)
+                for row in each.results
+            ),
         )
         for each in _stored(tasks, outcomes)
     ]
@@ -74,4 +79,5 @@ def test_what_older_versions_did_not_store_is_unknown(race: tuple[TaskBatch, dic
     assert np.isnan(found_tasks.duration_estimate).all()
     assert found_tasks.kinds == ("unknown",)
     assert all(np.isnan(each.ready_time).all() and each.queue_seconds is None for each in found.values())
+    assert all(np.isnan(each.decided_time).all() and (each.overtaken == -1).all() for each in found.values())
     assert (found["mct"].finish_time == outcomes["mct"].finish_time).all()

@@ -24,8 +24,9 @@ def test_a_split_task_with_a_lost_part() -> None:
         PartRecord("gpu_2", 2, 0.75, 3.0, 4.0, 1.0),
         PartRecord("cpu_0", None, 0.25, 3.0, 3.5, math.nan),
     )
-    row = result_row(Outcome(7, 1.0, 1.5, 4.0, 1.0, 60.0, 0.5, False, parts, (0.0, 1.5)), "mct", 107)
+    row = result_row(Outcome(7, 1.0, 1.5, 1.75, 4.0, 1.0, 60.0, 0.5, False, 3, parts, (0.0, 1.5)), "mct", 107)
     assert (row.ready_time, row.queue_seconds) == (1.5, (0.0, 1.5))
+    assert (row.decided_time, row.overtaken) == (1.75, 3)
     assert row[:4] == (107, "mct", 0.75, 2)
     assert (row.actual_time, row.wait_time, row.response_time, row.finish_time) == (1.0, 2.0, 3.0, 4.0)
     assert (row.energy_consumption, row.execution_cost, row.failed) == (60.0, 0.5, False)
@@ -37,7 +38,7 @@ def test_a_split_task_with_a_lost_part() -> None:
 
 
 def test_a_failed_task() -> None:
-    row = result_row(Outcome(0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, True, ()), "mct", 0)
+    row = result_row(Outcome(0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, True, 0, ()), "mct", 0)
     assert (row.gpu_fraction, row.gpu_id, row.failed, row.parts) == (0.0, None, True, ())
 
 
@@ -46,7 +47,9 @@ def test_whole_numbers_become_real_ones() -> None:
         8, 5, 100.0, 1.0, 10.0, 2.0, (7,), cpu_base_duration(100.0, 1.0), "synthetic"
     )
     check_batch(
-        Batch([task_row(Task(3, 100, 1, 10), 5, 8)], [result_row(Outcome(3, 0, 0, 1, 1, 1, 0, False, ()), "a", 8)])
+        Batch(
+            [task_row(Task(3, 100, 1, 10), 5, 8)], [result_row(Outcome(3, 0, 0, 0, 1, 1, 1, 0, False, 0, ()), "a", 8)]
+        )
     )
 
 

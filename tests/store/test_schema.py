@@ -29,8 +29,8 @@ SECOND = '''
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 
 
 def upgrade():
@@ -94,8 +94,10 @@ def test_there_is_a_golden_database_of_every_schema() -> None:
 
 
 LATER = {
-    "store_v1.db": ("reason", "duration_estimate", "kind", "ready_time", "queue_seconds"),
-    "store_v2.db": ("duration_estimate", "kind", "ready_time", "queue_seconds"),
+    "store_v1.db": ("reason", "duration_estimate", "kind", "ready_time", "queue_seconds", "decided_time", "overtaken"),
+    "store_v2.db": ("duration_estimate", "kind", "ready_time", "queue_seconds", "decided_time", "overtaken"),
+    "store_v3.db": ("decided_time", "overtaken"),
+    "store_v4.db": ("decided_time", "overtaken"),
 }
 """Columns that a schema does not have yet; nobody knows what would stand in them."""
 
@@ -154,7 +156,7 @@ def test_an_old_file_can_shrink_once_it_is_upgraded(tmp_path: Path) -> None:
     async def use() -> int:
         with pytest.raises(StoreError, match="run 'hms db upgrade'"):
             await open_store(url)
-        assert await upgrade_store(url) == ("0001", "0004")
+        assert await upgrade_store(url) == ("0001", "0005")
         async with await open_store(url) as store:
             run = await begin(store, 10_000)
             await store.write(sample(run, range(2000)))
@@ -194,16 +196,16 @@ def test_an_older_schema_names_the_command(database_url: str, next_schema: Path)
     assert asyncio.run(create_store(database_url))
     schema.MIGRATIONS = later
     for create in (True, False):
-        with pytest.raises(StoreError, match=r"has schema 0004, but this version needs 0005; run 'hms db upgrade'"):
+        with pytest.raises(StoreError, match=r"has schema 0005, but this version needs 0006; run 'hms db upgrade'"):
             asyncio.run(open_store(database_url, create=create))
-    assert asyncio.run(upgrade_store(database_url)) == ("0004", "0005")
-    assert asyncio.run(upgrade_store(database_url)) == ("0005", "0005")
+    assert asyncio.run(upgrade_store(database_url)) == ("0005", "0006")
+    assert asyncio.run(upgrade_store(database_url)) == ("0006", "0006")
 
 
 def test_a_newer_schema_is_refused(database_url: str, next_schema: Path) -> None:
     asyncio.run(create_store(database_url))
     schema.MIGRATIONS = Path(schema.__file__).parent / "migrations"
-    with pytest.raises(StoreError, match=r"has schema 0005, which this version does not know \(it needs 0004\)"):
+    with pytest.raises(StoreError, match=r"has schema 0006, which this version does not know \(it needs 0005\)"):
         asyncio.run(open_store(database_url))
     with pytest.raises(StoreError, match="a newer version wrote it"):
         asyncio.run(upgrade_store(database_url))

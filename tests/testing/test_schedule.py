@@ -44,11 +44,13 @@ def outcome(task_id: int, arrival: float, ready: float, *parts: PartRecord, fail
         task_id,
         arrival,
         ready,
+        ready,
         max((p.end for p in live), default=ready),
         max((p.end - p.start for p in live), default=0.0),
         sum((50.0 if g else 30.0) * s for g, s in zip(gpu, spans, strict=True)),
         sum((10.0 if g else 2.0) * s for g, s in zip(gpu, spans, strict=True)),
         failed,
+        0,
         parts,
     )
 
@@ -84,7 +86,7 @@ BROKEN: dict[str, tuple[Outcome, str]] = {
         outcome(2, 1.0, 1.0, part("gpu_1", 1.0, 1.0, 5.0), part("gpu_1", 1.0, 5.0, 9.0)),
         "its shares add up to 2.0",
     ),
-    "before ready": (outcome(3, 0.0, 6.0, part("gpu_1", 1.0, 5.0, 9.0)), "starts at 5.0, before the task was ready"),
+    "before ready": (outcome(3, 0.0, 6.0, part("gpu_1", 1.0, 5.0, 9.0)), "starts at 5.0, before the task was decided"),
     "before its parent": (outcome(3, 0.0, 5.0, part("gpu_1", 1.0, 5.0, 9.0)), "ready at 5.0, before its arrival or a"),
     "before its arrival": (outcome(2, 1.0, 0.5, part("gpu_1", 1.0, 0.5, 4.5)), "ready at 0.5, before its arrival"),
     "decided late": (outcome(3, 0.0, 7.0, part("gpu_0", 1.0, 7.0, 11.0)), "although it was ready at 6.0"),
@@ -107,6 +109,12 @@ BROKEN: dict[str, tuple[Outcome, str]] = {
     ),
     "failed for nothing": (outcome(3, 0.0, 6.0, failed=True), "failed without a reason"),
     "failed and alive": (outcome(3, 0.0, 6.0, part("gpu_0", 1.0, 6.0, 10.0), failed=True), "parts that are not lost"),
+    "waited": (
+        replace(outcome(3, 0.0, 6.0, part("gpu_0", 1.0, 7.0, 11.0)), decided_time=7.0),
+        "decided at 7.0 and overtaken 0 times, although it was ready at 6.0",
+    ),
+    "decided before it was ready": (replace(VALID[3], decided_time=5.0), "decided at 5.0, but ready at 6.0"),
+    "overtaken by nobody": (replace(VALID[3], overtaken=1), "task 3 is overtaken 1 times, not 0 to 0 times"),
     "wrong finish": (replace(VALID[3], finish_time=11.0), "finish is 11.0, not the end of its last part"),
     "wrong energy": (replace(VALID[3], energy=201.0), "energy is 201.0 J, its parts used 200.0"),
     "wrong cost": (replace(VALID[3], cost=39.0), "cost is 39.0 $, its parts cost 40.0"),
@@ -155,6 +163,37 @@ def test_out_of_turn() -> None:
     ]
     wrong = schedule_violations(tasks, late_first, RULES)
     assert "cpu_0 starts task 1 at 1.0, out of turn (its turn is at 17.0)" in wrong
+
+
+def test_waiting_and_overtaking() -> None:
+    """Task 2 goes first, then 3, which overtakes 1; 4 is decided together with 1, so who was first is not known."""
+    rules = replace(RULES, waits=True)
+    tasks = [task(0, 0.0), task(1, 1.0), task(2, 1.0), task(3, 2.0), task(4, 3.0)]
+
+    def decided(task_id: int, ready: float, at: float, overtaken: int, *parts: PartRecord) -> Outcome:
+        return replace(outcome(task_id, ready, ready, *parts), decided_time=at, overtaken=overtaken)
+
+    good = [
+        decided(0, 0.0, 0.0, 0, part("gpu_0", 1.0, 0.0, 4.0)),
+        decided(1, 1.0, 12.0, 2, part("gpu_0", 1.0, 12.0, 16.0)),
+        decided(2, 1.0, 4.0, 0, part("gpu_0", 1.0, 4.0, 8.0)),
+        decided(3, 2.0, 8.0, 0, part("gpu_0", 1.0, 8.0, 12.0)),
+        decided(4, 3.0, 12.0, 0, part("gpu_1", 1.0, 12.0, 16.0)),
+    ]
+    assert schedule_violations(tasks, good, rules, seconds) == []
+    assert schedule_violations(tasks, [good[0], replace(good[1], overtaken=3), *good[2:]], rules, seconds) == []
+    for count in (1, 4):
+        wrong = schedule_violations(tasks, [good[0], replace(good[1], overtaken=count), *good[2:]], rules, seconds)
+        assert wrong == [f"task 1 is overtaken {count} times, not 2 to 3 times"]
+    late = schedule_violations(tasks, [*good[:3], replace(good[3], decided_time=7.0), good[4]], rules, seconds)
+    assert late == [], "it may be decided for a busy device"
+    idle = decided(4, 3.0, 11.0, 0, part("gpu_1", 1.0, 12.0, 16.0))
+    wrong = schedule_violations(tasks, [*good[:4], idle], rules, seconds)
+    assert "gpu_1 starts task 4 at 12.0, although it could at 11.0" in wrong
+    turn = decided(1, 1.0, 5.0, 1, part("gpu_0", 1.0, 12.0, 16.0))
+    assert "gpu_0 starts task 3 at 8.0, out of turn (its turn is at 16.0)" in schedule_violations(
+        tasks, [good[0], turn, *good[2:]], rules, seconds
+    )
 
 
 def test_memory() -> None:

@@ -1841,6 +1841,11 @@ export interface components {
         Result: {
             /** Actual Time */
             actual_time: number;
+            /**
+             * Decided Time
+             * @description When its scheduler decided it, later than `ready_time` where tasks may wait, or when it failed undecided; null when not known.
+             */
+            decided_time?: number | null;
             /** Energy Consumption */
             energy_consumption: number;
             /** Execution Cost */
@@ -1853,6 +1858,11 @@ export interface components {
             gpu_fraction: number;
             /** Gpu Id */
             gpu_id: number | null;
+            /**
+             * Overtaken
+             * @description Decisions, while it waited, on tasks that were ready after it; null when not known.
+             */
+            overtaken?: number | null;
             /** Parts */
             parts: components["schemas"]["PartInfo"][];
             /**

@@ -60,6 +60,7 @@ class TaskOutcomes:
                 "memory_required": self.tasks.memory_required,
                 "arrival_time": batch.arrival_time,
                 "ready_time": batch.ready_time,
+                "decided_time": batch.decided_time,
                 "start_time": np.where(np.isfinite(start), start, np.nan),
                 "finish_time": batch.finish_time,
                 "wait_time": batch.response_time - batch.actual_time,
@@ -71,6 +72,7 @@ class TaskOutcomes:
                 "gpu_fraction": np.bincount(task[gpu], weights=share[gpu], minlength=count),
                 "gpu_id": pd.Series(gpu_id, dtype="Int64").where(gpu_id >= 0),
                 "failed": batch.failed,
+                "overtaken": batch.overtaken,
                 "counted": np.arange(count) >= self.warmup,
             }
         )

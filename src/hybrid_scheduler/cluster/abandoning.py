@@ -8,6 +8,7 @@ from hybrid_scheduler.cluster.heap import push
 from hybrid_scheduler.cluster.state import (
     ASK,
     CURRENT,
+    DECISIONS,
     DONE,
     FAILED,
     NEWEST,
@@ -22,6 +23,7 @@ from hybrid_scheduler.cluster.state import (
     WAITING_TASKS,
     State,
 )
+from hybrid_scheduler.cluster.waiting import number_anew, oldest_first
 from hybrid_scheduler.model.device_columns import BACKLOG, QUEUED, SINCE
 from hybrid_scheduler.model.task import IntArray
 
@@ -37,8 +39,11 @@ def abandon(state: State, now: float, observing: bool) -> IntArray:
     settled = ((tasks["status"] == PLACED) | (tasks["status"] == FAILED)) & (tasks["finish"] <= now)
     open_ = np.flatnonzero(~settled)
     tasks["status"][open_], tasks["finish"][open_], tasks["part_count"][open_] = FAILED, now, 0
-    undecided = tasks["first_part"][open_] < 0
-    tasks["ready"][open_[undecided]] = now
+    waiting = np.empty(c[WAITING_TASKS], dtype=np.int64)
+    oldest_first(state.room, c, waiting)
+    state.room["overtaken"][waiting] += c[DECISIONS] + np.arange(len(waiting)) - state.room["turn"][waiting]
+    never_ready = (tasks["first_part"][open_] < 0) & ~np.isin(open_, waiting)
+    tasks["ready"][open_[never_ready]] = now
     mine = ~settled[parts["task"]]
     parts["lost"][mine] = 1
     for edge in ("start", "end"):
@@ -51,6 +56,7 @@ def abandon(state: State, now: float, observing: bool) -> IntArray:
     c[NEXT], c[READY], c[CURRENT] = c[TASKS], 0, -1
     c[WAITING_TASKS], c[OLDEST], c[NEWEST], c[ASK] = 0, -1, -1, QUIET
     state.clocks[ROOM_LOGS] = 0.0
+    number_anew(state.room, state.ages, c)
     if observing:
         late = state.done[: c[DONE]][settled[state.done["task"][: c[DONE]]]].copy()
         c[DONE] = 0

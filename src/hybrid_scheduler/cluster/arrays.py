@@ -27,6 +27,7 @@ from hybrid_scheduler.cluster.state import (
     Records,
     State,
 )
+from hybrid_scheduler.cluster.waiting import new_ages
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import WAITING_COLUMNS
 from hybrid_scheduler.physics.world import TimedTasks, World
@@ -70,6 +71,7 @@ def empty_state(world: World, shortest: int, others: int) -> State:
         waiting=np.zeros((shortest + others, WAITING_COLUMNS)),
         waiting_times=np.zeros((shortest + others, 2, count)),
         queues=np.zeros((0, count)),
+        ages=np.zeros(0, dtype=np.int64),
     )
 
 
@@ -113,6 +115,9 @@ def with_tasks(
         queues=grown(state.queues, total if recording else 0),
     )
     state.queues[rows] = np.nan
+    state.room[rows] = 0
+    if 2 * len(state.room) > len(state.ages):
+        state = state._replace(ages=new_ages(state.room, state.counters))
     _fill(state.tasks, base, tasks.task_id, tasks.arrival_time, tasks.parent_start)
     if len(tasks.parents):
         children = base + np.repeat(np.arange(n), np.diff(tasks.parent_start))

@@ -29,6 +29,9 @@ def collect(state: State, positions: IntArray, world: World) -> OutcomeBatch:
         rows, owner = _parts_among(len(tasks), parts, positions)
     serial = bool(state.facts[SPLIT] != 0.0)
     identity, arrival, ready, finish, failed = _task_columns(tasks, positions)
+    decided, overtaken = ready, np.zeros(len(positions), dtype=np.int64)
+    if len(state.room):
+        decided, overtaken = _waiting_columns(tasks, parts, state.room, positions)
     device, share, start, end, expected, lost = _part_columns(parts, rows)
     actual, energy, cost = task_totals(
         len(positions), owner, device, lost, start, end, cluster.column("watts"), physics.busy_price(cluster), serial
@@ -37,11 +40,13 @@ def collect(state: State, positions: IntArray, world: World) -> OutcomeBatch:
         identity,
         arrival,
         ready,
+        decided,
         finish,
         actual,
         energy,
         cost,
         failed,
+        overtaken,
         owner,
         device,
         share,
@@ -111,6 +116,19 @@ def _task_columns(
         finish[i] = task.finish
         failed[i] = task.status == FAILED
     return identity, arrival, ready, finish, failed
+
+
+@nb.njit(cache=True)
+def _waiting_columns(tasks: Records, parts: Records, room: Records, positions: IntArray) -> tuple[FloatArray, IntArray]:
+    """When each was decided, or failed undecided, and how often it was overtaken, where tasks may wait."""
+    decided, overtaken = np.empty(len(positions)), np.empty(len(positions), dtype=np.int64)
+    for i in range(len(positions)):
+        task = tasks[positions[i]]
+        decided[i] = task.finish
+        if task.last_part >= 0 and parts[task.last_part].decided >= task.ready:
+            decided[i] = parts[task.last_part].decided
+        overtaken[i] = room[positions[i]].overtaken
+    return decided, overtaken
 
 
 @nb.njit(cache=True)

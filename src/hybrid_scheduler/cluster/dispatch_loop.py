@@ -27,10 +27,10 @@ from hybrid_scheduler.cluster.state import (
     EXPECTED_VERSION,
     FAILED,
     GROW,
+    NEWEST,
     NEXT,
     NOT_WAITING,
     NOW,
-    OLDEST,
     OUTCOMES,
     PARTS,
     PAUSED,
@@ -160,7 +160,7 @@ def run_dispatch(
         The reason (`cluster.state`).
     """
     devices, facts, free, device_queues, _, out, c, clocks, disturbances, tasks, features, nominal, realised = sim[:13]
-    ready, done, edges, parts, room, heap, candidates, waiting, waiting_times, queues = sim[13:]
+    ready, done, edges, parts, room, heap, candidates, waiting, waiting_times, queues, ages = sim[13:]
     while True:
         if c[PARTS] + 2 > len(parts):
             return GROW
@@ -168,7 +168,7 @@ def run_dispatch(
             code = illegal(devices, out, c[ANSWER])
             if code != 0:
                 return code
-            leave(room, heap, c, clocks, c[CURRENT])
+            leave(room, heap, ages, c, clocks, c[CURRENT])
             c[DECISIONS] += 1
             carry_out(
                 devices, facts, free, device_queues, out, c, tasks, features, realised, ready, done, edges,
@@ -181,8 +181,8 @@ def run_dispatch(
                 return OUTCOMES
             if c[WAITING_TASKS] > 0 and c[DOWN] == devices.shape[0]:
                 while next_return(disturbances, c[DISTURBED]) == np.inf and c[WAITING_TASKS] > 0:
-                    task = c[OLDEST]
-                    leave(room, heap, c, clocks, task)
+                    task = c[NEWEST]
+                    leave(room, heap, ages, c, clocks, task)
                     tasks[task].status = FAILED
                     c[READY], c[DONE] = settle(
                         tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated
@@ -267,7 +267,7 @@ def run_dispatch(
                     key = shortest_seconds(realised[task], devices, features[task, TASK_MEMORY])
                 elif sees == SEES_EXPECTED:
                     key = expected_key(expect, expect_state, devices, facts, features, nominal, task)
-                enter(tasks, room, heap, c, clocks, task, key)
+                enter(tasks, room, heap, ages, c, clocks, task, key)
                 if isolated:
                     break
             task, on_heap = next_task(tasks, ready, c)

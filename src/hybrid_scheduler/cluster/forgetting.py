@@ -22,6 +22,7 @@ from hybrid_scheduler.cluster.state import (
     Records,
     State,
 )
+from hybrid_scheduler.cluster.waiting import new_ages
 from hybrid_scheduler.model.task import FloatArray
 
 
@@ -76,6 +77,7 @@ def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
         nominal=state.nominal[:count][stays],
         realised=state.realised[:count][stays],
         queues=state.queues[:count][stays[: len(state.queues)]],
+        ages=new_ages(room, c),
         **heaps,
     )
 

@@ -46,7 +46,9 @@ EXPECTED_VERSION: Final = 15
 """Counter: the version of the scheduler's expectation by which the waiting room was last put in order."""
 RENEWED: Final = 16
 """Counter: decisions made before that."""
-COUNTERS: Final = 17
+ENTERED: Final = 17
+"""Counter: where in `ages` the next task that enters the waiting room is noted."""
+COUNTERS: Final = 18
 
 QUIET: Final = 0
 """Nothing has changed since the scheduler started nothing."""
@@ -161,16 +163,18 @@ infinity)."""
 
 ROOM: Final = np.dtype(
     [
+        ("turn", np.int64),
         ("rank", np.int32),
         ("older", np.int32),
         ("newer", np.int32),
-        ("entered", np.int32),
-        ("ahead", np.int32),
+        ("age", np.int32),
+        ("overtaken", np.int32),
     ],
     align=True,
 )
-"""A task's place in the waiting room: its index in the heap by expected seconds, its neighbours in the list by time of
-entering (-1: none), and how many decisions had been made and how many tasks waited when it entered."""
+"""A task's place in the waiting room: the number its decision would have if nobody overtook anybody, its index in the
+heap by expected seconds, its neighbours in the list by time of entering (-1: none), and its index in `ages`. What is
+left when it goes: how often it was `overtaken`, whenever it waited."""
 
 EDGE: Final = np.dtype([("child", np.int32), ("next", np.int32)], align=True)
 HEAP: Final = np.dtype([("time", np.float64), ("id", np.int64), ("task", np.int64)], align=True)
@@ -205,3 +209,4 @@ class State(NamedTuple):
     waiting: FloatArray
     waiting_times: FloatArray
     queues: FloatArray
+    ages: IntArray

@@ -2,6 +2,8 @@
 
 A binary heap orders them by (expected seconds, id) and a linked list by the time they entered, so that a task enters
 and leaves in the logarithm of the room, and the few shortest and the few oldest are found without a look at the rest.
+A tree of sums (Fenwick 1994) counts those who are older than a task, which says how often it was overtaken: the number
+its decision has, plus those who were before it and still wait, less the number it would have had in its turn.
 """
 
 from __future__ import annotations
@@ -11,7 +13,16 @@ import math
 import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
-from hybrid_scheduler.cluster.state import DECISIONS, NEWEST, OLDEST, ROOM_LOGS, WAITING_TASKS, WAITS, Records
+from hybrid_scheduler.cluster.state import (
+    DECISIONS,
+    ENTERED,
+    NEWEST,
+    OLDEST,
+    ROOM_LOGS,
+    WAITING_TASKS,
+    WAITS,
+    Records,
+)
 from hybrid_scheduler.model.device_columns import GPU, KIND, MEMORY
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
@@ -38,9 +49,25 @@ def shortest_seconds(times: FloatArray, devices: FloatArray, memory: float) -> f
 
 
 @hot
-def enter(tasks: Records, room: Records, heap: Records, c: IntArray, clocks: FloatArray, task: int, key: float) -> None:
+def enter(
+    tasks: Records,
+    room: Records,
+    heap: Records,
+    ages: IntArray,
+    c: IntArray,
+    clocks: FloatArray,
+    task: int,
+    key: float,
+) -> None:
     """Let a task wait; `key` is what it is expected to take."""
+    if c[ENTERED] == len(ages):
+        number_anew(room, ages, c)
+    age = c[ENTERED]
+    c[ENTERED] = age + 1
+    _count(ages, age, 1)
     tasks[task].status = WAITS
+    room[task].turn = c[DECISIONS] + c[WAITING_TASKS]
+    room[task].age = age
     room[task].older = c[NEWEST]
     room[task].newer = -1
     if c[NEWEST] >= 0:
@@ -50,15 +77,15 @@ def enter(tasks: Records, room: Records, heap: Records, c: IntArray, clocks: Flo
     c[NEWEST] = task
     size = c[WAITING_TASKS]
     c[WAITING_TASKS] = size + 1
-    room[task].entered = c[DECISIONS]
-    room[task].ahead = size
     clocks[ROOM_LOGS] += math.log(max(key, SHORTEST))
     _rise(room, heap, size, key, tasks[task].id, task)
 
 
 @hot
-def leave(room: Records, heap: Records, c: IntArray, clocks: FloatArray, task: int) -> None:
-    """Take a task out, wherever it stands."""
+def leave(room: Records, heap: Records, ages: IntArray, c: IntArray, clocks: FloatArray, task: int) -> None:
+    """Take a task out, wherever it stands, before its decision is counted; of several undecided the newest first."""
+    _count(ages, room[task].age, -1)
+    room[task].overtaken += c[DECISIONS] + _before_age(ages, room[task].age) - room[task].turn
     older, newer = room[task].older, room[task].newer
     if older >= 0:
         room[older].newer = newer
@@ -80,6 +107,47 @@ def leave(room: Records, heap: Records, c: IntArray, clocks: FloatArray, task: i
         _rise(room, heap, hole, key, identity, last)
     else:
         _sink(room, heap, hole, size, key, identity, last)
+
+
+def new_ages(room: Records, c: IntArray) -> IntArray:
+    """The tree of sums for a room of this size, with those who wait now: space for twice as many as can wait."""
+    ages = np.empty(2 * len(room), dtype=np.int64)
+    number_anew(room, ages, c)
+    return ages
+
+
+@hot
+def number_anew(room: Records, ages: IntArray, c: IntArray) -> None:
+    """Note those who wait from index 0 of `ages` on, so that there is space for as many again."""
+    ages[:] = 0
+    task, count = c[OLDEST], 0
+    while task >= 0:
+        room[task].age = count
+        ages[count] = 1
+        count += 1
+        task = room[task].newer
+    c[ENTERED] = count
+    for at in range(len(ages)):
+        above = at | (at + 1)
+        if above < len(ages):
+            ages[above] += ages[at]
+
+
+@inlined
+def _count(ages: IntArray, at: int, change: int) -> None:
+    while at < len(ages):
+        ages[at] += change
+        at |= at + 1
+
+
+@inlined
+def _before_age(ages: IntArray, at: int) -> int:
+    count = 0
+    at -= 1
+    while at >= 0:
+        count += ages[at]
+        at = (at & (at + 1)) - 1
+    return count
 
 
 @inlined
@@ -119,15 +187,6 @@ def _sink(room: Records, heap: Records, at: int, size: int, key: float, identity
         _put(room, heap, at, heap[child].time, heap[child].id, heap[child].task)
         at = child
     _put(room, heap, at, key, identity, task)
-
-
-@inlined
-def overtaken(room: Records, c: IntArray, task: int) -> int:
-    """How many of those that entered after a waiting task have been started, at least; exact for the oldest.
-
-    Of the decisions since it entered, as many as waited before it may have been theirs; when it is the oldest all were.
-    """
-    return max(0, c[DECISIONS] - room[task].entered - room[task].ahead)  # type: ignore[no-any-return]
 
 
 @inlined

@@ -35,6 +35,8 @@ def result_document(row: ResultRow) -> dict[str, Any]:
         "reason": row.reason,
         "ready_time": row.ready_time,
         "queue_seconds": None if row.queue_seconds is None else [_finite(seconds) for seconds in row.queue_seconds],
+        "decided_time": row.decided_time,
+        "overtaken": row.overtaken,
     }
 
 

@@ -40,6 +40,10 @@ class PartRecord:
 class Outcome:
     """One finished (or failed) task under one scheduler. Times in seconds, energy in joules, cost in dollars.
 
+    `ready_time` is when it could be decided (after a device failed under it: the last time), `decided_time` when it
+    was, or when it failed if nobody decided it: later than `ready_time` only where the scheduler lets tasks wait.
+    `overtaken` counts the decisions, while it waited, on tasks that were ready after it.
+
     `queue_seconds` is the queue of every device at the decision: seconds, since the task was ready, after which the
     device could start it, as things stood; infinite while it is down. None where queues were not recorded or nothing
     was decided.
@@ -48,11 +52,13 @@ class Outcome:
     task_id: int
     arrival_time: float
     ready_time: float
+    decided_time: float
     finish_time: float
     actual_time: float
     energy: float
     cost: float
     failed: bool
+    overtaken: int
     parts: tuple[PartRecord, ...]
     queue_seconds: tuple[float, ...] | None = None
 
@@ -104,11 +110,13 @@ class OutcomeBatch(Sequence[Outcome]):
     task_id: IntArray
     arrival_time: FloatArray
     ready_time: FloatArray
+    decided_time: FloatArray
     finish_time: FloatArray
     actual_time: FloatArray
     energy: FloatArray
     cost: FloatArray
     failed: NDArray[np.bool_]
+    overtaken: IntArray
     part_task: IntArray
     part_device: IntArray
     part_share: FloatArray
@@ -137,11 +145,13 @@ class OutcomeBatch(Sequence[Outcome]):
             self.task_id[keep],
             self.arrival_time[keep],
             self.ready_time[keep],
+            self.decided_time[keep],
             self.finish_time[keep],
             self.actual_time[keep],
             self.energy[keep],
             self.cost[keep],
             self.failed[keep],
+            self.overtaken[keep],
             position[self.part_task[parts]],
             self.part_device[parts],
             self.part_share[parts],
@@ -180,11 +190,13 @@ class OutcomeBatch(Sequence[Outcome]):
             int(self.task_id[i]),
             float(self.arrival_time[i]),
             float(self.ready_time[i]),
+            float(self.decided_time[i]),
             float(self.finish_time[i]),
             float(self.actual_time[i]),
             float(self.energy[i]),
             float(self.cost[i]),
             bool(self.failed[i]),
+            int(self.overtaken[i]),
             tuple(
                 PartRecord(
                     self.device_names[self.part_device[p]],

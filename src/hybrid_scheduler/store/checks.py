@@ -131,8 +131,11 @@ def _check_result(result: ResultRow) -> None:
         check_whole(f"task {result.task_id}: gpu_id", result.gpu_id, 0, 2**31 - 1)
     if type(result.failed) is not bool:
         raise InvalidInputError(f"task {result.task_id}: failed is {result.failed!r}, but it must be true or false")
-    if result.ready_time is not None:
-        check_number(f"task {result.task_id}: ready_time", result.ready_time)
+    for name, moment in (("ready_time", result.ready_time), ("decided_time", result.decided_time)):
+        if moment is not None:
+            check_number(f"task {result.task_id}: {name}", moment)
+    if result.overtaken is not None:
+        check_whole(f"task {result.task_id}: overtaken", result.overtaken, 0, 2**31 - 1)
     queue = result.queue_seconds
     if queue is not None and not (len(queue) <= MOST and all(seconds >= 0.0 for seconds in queue)):
         raise InvalidInputError(

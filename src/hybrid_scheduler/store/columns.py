@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # a service that starts must not wait for the simulator's lib
     from hybrid_scheduler.physics.world import World
 
 UNKNOWN_KIND = "unknown"
+UNKNOWN_COUNT = -1
 
 
 def raced(
@@ -22,7 +23,8 @@ def raced(
 ) -> tuple[TaskBatch, dict[str, OutcomeBatch]]:
     """Stored rows as the columns a race gives. Parents that are not among them count as finished.
 
-    What older versions did not store is unknown: estimates and ready times are NaN then, kinds `UNKNOWN_KIND`.
+    What older versions did not store is unknown: estimates, ready and decided times are NaN then, kinds `UNKNOWN_KIND`,
+    counts `UNKNOWN_COUNT`.
     """
     known = {entry.task.task_id for entry in compared}
     tasks = TaskBatch.from_columns(
@@ -55,11 +57,13 @@ def _outcomes(tasks: TaskBatch, rows: Sequence[ResultRow], world: World) -> Outc
         tasks.task_id,
         tasks.arrival_time,
         column([np.nan if row.ready_time is None else row.ready_time for row in rows]),
+        column([np.nan if row.decided_time is None else row.decided_time for row in rows]),
         column([row.finish_time for row in rows]),
         column([row.actual_time for row in rows]),
         column([row.energy_consumption for row in rows]),
         column([row.execution_cost for row in rows]),
         column([row.failed for row in rows], bool),
+        column([UNKNOWN_COUNT if row.overtaken is None else row.overtaken for row in rows], np.int64),
         column([task for task, _ in parts], np.int64),
         column([place[part.device] for _, part in parts], np.int64),
         column([part.share for _, part in parts]),

@@ -48,6 +48,8 @@ def result_row(outcome: Outcome, scheduler_name: str, task_id: int) -> ResultRow
         ),
         ready_time=outcome.ready_time,
         queue_seconds=outcome.queue_seconds,
+        decided_time=outcome.decided_time,
+        overtaken=outcome.overtaken,
     )
 
 
@@ -98,6 +100,8 @@ def result_rows(outcomes: OutcomeBatch, scheduler_name: str, task_ids: Sequence[
         outcomes.failed.tolist(),
         outcomes.ready_time.tolist(),
         _queues(outcomes),
+        outcomes.decided_time.tolist(),
+        outcomes.overtaken.tolist(),
         strict=True,
     )
     return [
@@ -117,8 +121,10 @@ def result_rows(outcomes: OutcomeBatch, scheduler_name: str, task_ids: Sequence[
             None,
             ready,
             queue,
+            decided,
+            overtaken,
         )
-        for i, (time, wait, whole, finish, energy, cost, failed, ready, queue) in enumerate(figures)
+        for i, (time, wait, whole, finish, energy, cost, failed, ready, queue, decided, overtaken) in enumerate(figures)
     ]
 
 

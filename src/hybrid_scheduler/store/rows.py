@@ -75,8 +75,9 @@ class ResultRow(NamedTuple):
     """One task under one scheduler: seconds, joules, dollars; `gpu_id` is None when no GPU took part.
 
     `reason` says why it failed, where that is known; a long one is cut. `ready_time` is when it could be
-    decided, `queue_seconds` the queue of every device at the decision (as in `model.outcome.Outcome`), in the order of
-    the run's devices. Both are None where they are not known, as in rows of older versions.
+    decided, `queue_seconds` the queue of every device at the decision, in the order of the run's devices,
+    `decided_time` when it was decided, `overtaken` how often others were first (all as in `model.outcome.Outcome`).
+    These are None where they are not known, as in rows of older versions.
     """
 
     task_id: int
@@ -94,6 +95,8 @@ class ResultRow(NamedTuple):
     reason: str | None = None
     ready_time: float | None = None
     queue_seconds: tuple[float, ...] | None = None
+    decided_time: float | None = None
+    overtaken: int | None = None
 
 
 class TrainingRow(NamedTuple):

@@ -138,9 +138,11 @@ scheduler_results = Table(
     Column("failed", Boolean, nullable=False),
     Column("parts", Document, nullable=False),
     Column("reason", Text),
-    # The next two are null where the row is older than the columns, or the race did not record them.
+    # The next four are null where the row is older than the columns, or the race did not record them.
     Column("ready_time", Double),
     Column("queue_seconds", PackedSeconds),
+    Column("decided_time", Double),
+    Column("overtaken", Integer),
     UniqueConstraint("task_id", "scheduler_name", name="uq_scheduler_results_task_id_scheduler_name"),
 )
 

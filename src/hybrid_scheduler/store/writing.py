@@ -157,7 +157,7 @@ def _result_values(result: ResultRow) -> tuple[Any, ...]:
             document["lost"] = True
     queue = None if result.queue_seconds is None else pack_seconds(result.queue_seconds)
     reason = result.reason and _cut(result.reason)
-    return (*result[:11], to_json(parts), reason, result.ready_time, queue)
+    return (*result[:11], to_json(parts), reason, result.ready_time, queue, *result[15:])
 
 
 def _cut(reason: str) -> str:

@@ -7,9 +7,10 @@ mistake there cannot hide here. `schedule_violations` lists what is wrong; `asse
 from __future__ import annotations
 
 import math
+from bisect import bisect, insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from hybrid_scheduler.model.outcome import Outcome, PartRecord
 from hybrid_scheduler.model.task import Task
@@ -46,7 +47,7 @@ class Rules:
         changes: What happened to the devices, as (time, device, speed factor); 0 is a failure.
         isolated: Every task meets an idle node.
         waits: Tasks may wait before they are decided, so a device may idle although a task is ready for it, and tasks
-            may overtake each other.
+            may overtake each other; else each is decided when it is ready.
     """
 
     devices: tuple[PlainDevice, ...]
@@ -104,6 +105,8 @@ def schedule_violations(
     for outcome in by_task.values():
         wrong += (f"task {outcome.task_id}: {text}" for text in _one_task(schedule, outcome))
     wrong += _queues(schedule)
+    if not rules.changes:
+        wrong += _overtaken(schedule)
     if rules.isolated:
         wrong += _one_at_a_time(schedule)
     if seconds is not None:
@@ -129,9 +132,10 @@ def _one_task(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
         if part.lost and not schedule.rules.changes:
             yield f"a part on {part.device} was lost although nothing failed"
     for part in live:
-        if part.start < outcome.ready_time:
-            yield f"a part starts at {part.start}, before the task was ready at {outcome.ready_time}"
+        if part.start < outcome.decided_time:
+            yield f"a part starts at {part.start}, before the task was decided at {outcome.decided_time}"
     yield from _readiness(schedule, outcome)
+    yield from _wait(schedule, outcome)
     yield from _bill(schedule, outcome)
     if outcome.failed:
         yield from _failure(schedule, outcome, live)
@@ -160,6 +164,37 @@ def _readiness(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
         yield f"arrival is {outcome.arrival_time}, not {task.arrival_time}"
     if outcome.ready_time > earliest and outcome.ready_time not in schedule.times_of_change:
         yield f"decided at {outcome.ready_time}, although it was ready at {earliest}"
+
+
+def _wait(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
+    """Decided after it is ready and before it ends; at once unless tasks may wait, and then nobody is overtaken."""
+    ready, decided = outcome.ready_time, outcome.decided_time
+    if not ready <= decided <= outcome.finish_time:
+        yield f"decided at {decided}, but ready at {ready} and finished at {outcome.finish_time}"
+    if not schedule.rules.waits and (decided > ready or outcome.overtaken != 0):
+        yield f"decided at {decided} and overtaken {outcome.overtaken} times, although it was ready at {ready}"
+
+
+def _overtaken(schedule: _Schedule) -> Iterator[str]:
+    """Overtaken by every task that was ready later, by time and then number, and decided before.
+
+    Outcomes do not say who came first of those decided at one moment, nor whether anybody decided one that failed.
+    """
+    decided = sorted(schedule.outcomes.values(), key=lambda o: o.decided_time)
+    surely: list[tuple[float, int]] = []
+    perhaps: list[tuple[float, int]] = []
+    for _, group in groupby(decided, key=lambda o: o.decided_time):
+        together = list(group)
+        for outcome in together:
+            insort(perhaps, (outcome.ready_time, outcome.task_id))
+        for outcome in together:
+            turn = (outcome.ready_time, outcome.task_id)
+            least, most = len(surely) - bisect(surely, turn), len(perhaps) - bisect(perhaps, turn)
+            if not least <= outcome.overtaken <= most:
+                yield f"task {outcome.task_id} is overtaken {outcome.overtaken} times, not {least} to {most} times"
+        for outcome in together:
+            if outcome.parts:
+                insort(surely, (outcome.ready_time, outcome.task_id))
 
 
 def _failure(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> Iterator[str]:
@@ -213,10 +248,7 @@ def _bill(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
 
 
 def _queues(schedule: _Schedule) -> Iterator[str]:
-    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it.
-
-    Of tasks that may wait before they are decided, outcomes do not say when they were; of their order nothing is asked.
-    """
+    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it."""
     queue: dict[str, list[tuple[float, float, float, int, float]]] = {name: [] for name in schedule.device}
     busy: dict[str, list[tuple[float, float, int]]] = {name: [] for name in schedule.device}
     freed: dict[str, set[float]] = {name: set() for name in schedule.device}
@@ -231,24 +263,25 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
                 continue
             waits = schedule.rules.split == "serial" and schedule.device[part.device].kind == "cpu"
             after = gpu_end if waits else 0.0
-            queue[part.device].append((outcome.ready_time, part.start, part.end, outcome.task_id, after))
+            queue[part.device].append((outcome.decided_time, part.start, part.end, outcome.task_id, after))
     for name, spans in busy.items():
         spans.sort()
         for (_, end, one), (start, _, other) in pairwise(spans):
             if start < end:
                 yield f"{name} runs tasks {one} and {other} at once, at {start}"
-    for name, parts in () if schedule.rules.waits else queue.items():
+    by_number = not schedule.rules.changes and not schedule.rules.waits
+    for name, parts in queue.items():
         parts.sort()
         free, last = 0.0, (0.0, -1)
-        for ready, start, end, task_id, after in parts:
-            expected = max(ready, free, after)
+        for decided, start, end, task_id, after in parts:
+            expected = max(decided, free, after)
             if start < expected:
                 yield f"{name} starts task {task_id} at {start}, out of turn (its turn is at {expected})"
             elif start > expected and start not in freed[name]:
                 yield f"{name} starts task {task_id} at {start}, although it could at {expected}"
-            if not schedule.rules.changes and last[0] == ready and last[1] > task_id:
-                yield f"{name} serves task {last[1]} before task {task_id}, ready at the same time {ready}"
-            free, last = max(free, end), (ready, task_id)
+            if by_number and last[0] == decided and last[1] > task_id:
+                yield f"{name} serves task {last[1]} before task {task_id}, ready at the same time {decided}"
+            free, last = max(free, end), (decided, task_id)
 
 
 def _one_at_a_time(schedule: _Schedule) -> Iterator[str]:

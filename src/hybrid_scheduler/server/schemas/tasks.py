@@ -64,6 +64,15 @@ class Result(Answer):
         description="Seconds, since `ready_time`, after which each device of the run could have started it, as things "
         "stood at the decision; null for one that was down, or when not known.",
     )
+    decided_time: float | None = Field(
+        None,
+        description="When its scheduler decided it, later than `ready_time` where tasks may wait, or when it failed "
+        "undecided; null when not known.",
+    )
+    overtaken: int | None = Field(
+        None,
+        description="Decisions, while it waited, on tasks that were ready after it; null when not known.",
+    )
 
 
 class ComparativeItem(StoredTask):

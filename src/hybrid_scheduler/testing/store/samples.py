@@ -42,8 +42,15 @@ def sample(run: RunRow, numbers: Sequence[int], schedulers: Sequence[str] = SCHE
             )
             reason = f"zu spät ({number})" if number % 2 else None
             queue = (0.0, number / 11, math.inf, *[0.0] * 12, 1 / 3)
-            moment = (None, None) if number % 4 == 3 else (number / 7 + index, queue[: 3 + 13 * index])
-            results.append(ResultRow(task_id, name, 0.7, gpu, *times, bool(number % 2), parts, reason, *moment))
+            result = ResultRow(task_id, name, 0.7, gpu, *times, bool(number % 2), parts, reason)
+            if number % 4 != 3:
+                result = result._replace(
+                    ready_time=number / 7 + index,
+                    queue_seconds=queue[: 3 + 13 * index],
+                    decided_time=number / 7 + 2 * index,
+                    overtaken=1000 * number + index,
+                )
+            results.append(result)
         labels.append(TrainingRow(task_id, 100.5 + number, 0.25, 1e-9, 0.9, 0.1, {"cpu_0": 1 / 3, "gpu_0": None}))
     return Batch(tasks, results, labels)
 
