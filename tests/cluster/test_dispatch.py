@@ -154,6 +154,17 @@ def test_children_wait_until_their_parents_have_finished() -> None:
     assert asked.moments == [(0.0, [0]), (0.2, [2]), (1.0, [2, 1]), (1.0, [1]), (2.0, [1])]
 
 
+def test_a_scheduler_may_ask_how_often_a_task_was_overtaken() -> None:
+    seen: list[list[int]] = []
+
+    def newest(waiting: WaitingRoom, view: ClusterView) -> Answer:
+        seen.append([waiting.overtaken(task) for task in waiting])
+        return newest_when_idle(waiting, view)
+
+    CheckedRace(tasks(0.0, 0.1, 0.2, 1.1)).run(Asked(newest))
+    assert seen == [[0], [0], [0, 0], [0, 0], [1], [1, 0], [1, 0], [2], [2]]
+
+
 def test_isolated_tasks_wait_for_nobody() -> None:
     asked = Asked(cpu_when_idle)
     CheckedRace(tasks(0.0, 0.0, 0.0), isolated=True).run(asked)

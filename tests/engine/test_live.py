@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid_scheduler.engine.live import LiveRace, Placement
+from hybrid_scheduler.engine.live import LiveRace
+from hybrid_scheduler.engine.live_data import Placement
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import ClusterView, Decision, Part, Task, TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec, Disturbance

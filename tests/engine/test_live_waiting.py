@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from hybrid_scheduler.engine.live import LiveRace, Placement, Waits
+from hybrid_scheduler.engine.live import LiveRace
+from hybrid_scheduler.engine.live_data import Placement, Waits
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import Decision, OutcomeBatch, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
@@ -99,6 +100,45 @@ def test_a_posted_task_that_waits_is_answered_with_its_expected_start() -> None:
     start = {name: outcomes[20].parts[0].start for name, outcomes in finished.outcomes.items()}
     assert start["sjf"] < start["fcfs"]
     assert start["fcfs"] == pytest.approx(later.expected_start, rel=0.5)
+
+
+def test_the_waiting_room_says_who_waits_since_when_and_why() -> None:
+    race = LiveRace({name: create_scheduler(name) for name in ("sjf", "fcfs", "mct")})
+    race.submit([Task(i, 4000.0, 0.5, 10.0, 0.0) for i in range(20)])
+    race.advance(0.25)
+    race.submit([Task(99, 3000.0, 0.5, 10.0, 0.25, kind="matmul")])
+    race.advance(3.0)
+    waiting = race.waiting_tasks()
+    assert race.waiting_room("mct", 50) == []
+    for name in ("sjf", "fcfs"):
+        room = race.waiting_room(name, 50)
+        assert len(room) == waiting[name] > 3
+        assert [each.ready_time for each in room] == sorted(each.ready_time for each in room)
+        assert all(each.expected_start is not None and each.expected_start >= race.now for each in room)
+        assert race.waiting_room(name, 2) == room[:2]
+        assert race.waiting_room(name, 50, room[1].task.task_id) == [room[1]]
+        assert "It waits because gpu_" in room[0].reason
+        assert "is expected to be busy for another" in room[0].reason
+        assert race.waiting_room(name, 50, 0) == [], "it was started at once"
+        assert race.waiting_room(name, 50, 12345) == []
+    assert 99 not in [each.task.task_id for each in race.waiting_room("sjf", 50)], "it was the shortest"
+    assert [each.overtaken for each in race.waiting_room("sjf", 50)] == [1] * waiting["sjf"]
+    last = race.waiting_room("fcfs", 50)[-1]
+    assert (last.task.task_id, last.task.kind, last.ready_time, last.overtaken) == (99, "matmul", 0.25, 0)
+
+
+def test_who_cannot_say_what_it_expects_is_taken_out() -> None:
+    class Silent(Idler):
+        """Has no idea, loudly."""
+
+        def expected_start(self, task: Task, waiting: WaitingRoom, view: ClusterView) -> float | None:
+            raise ValueError("no idea")
+
+    race = LiveRace({"silent": Silent()})
+    race.add(TaskBatch.from_tasks([Task(0, 1000.0, 0.5, 10.0, 0.0)]))
+    race.advance(1.0)
+    assert race.waiting_room("silent", 50) == []
+    assert "no idea" in race.out["silent"]
 
 
 def test_who_starts_nothing_is_taken_out_when_nothing_more_comes() -> None:

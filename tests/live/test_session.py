@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hybrid_scheduler.config import Config
-from hybrid_scheduler.engine.live import Advance
+from hybrid_scheduler.engine.live_data import Advance
 from hybrid_scheduler.live.backlogs import Backlogs
 from hybrid_scheduler.live.clock import Clock
 from hybrid_scheduler.live.plan import Plan
@@ -21,6 +21,7 @@ from hybrid_scheduler.live.session import Session
 from hybrid_scheduler.live.start import LiveStart
 from hybrid_scheduler.model import ClusterView, Decision, Task
 from hybrid_scheduler.schedulers.base import Scheduler
+from hybrid_scheduler.server.schemas.messages import WaitingRoom
 from hybrid_scheduler.server.schemas.tasks import DecisionReport
 from hybrid_scheduler.store import Batch, ResultRow, RunRow, SubmittedTask
 from hybrid_scheduler.store.checks import check_batch
@@ -63,6 +64,27 @@ def test_every_task_comes_out_once_with_a_result_of_everybody() -> None:
     check_batch(whole)
     assert sorted(task.task_id for task in whole.tasks) == list(range(FIRST, FIRST + session.tasks_seen))
     assert len(whole.results) == len(NAMES) * len(whole.tasks) == len(NAMES) * len(whole.training)
+
+
+def test_the_waiting_room_speaks_of_stored_ids() -> None:
+    plan = replace(planned(), schedulers=("sjf", "mct"))
+    session = begun(plan, [submitted(4001)])
+    for size in (5000.0,) * 12:
+        submit(session, size, 0.5, 10.0, ())
+    room = session.waiting("sjf", 3, None)
+    WaitingRoom.model_validate(room)
+    assert room["waiting"] > 3 == len(room["tasks"])
+    assert (room["run_id"], room["simulated_time"]) == (7, session.race.now)
+    first = room["tasks"][0]["task_id"]
+    assert first > FIRST
+    assert session.waiting("sjf", 50, first)["tasks"] == room["tasks"][:1]
+    assert session.waiting("sjf", 50, 4001)["tasks"] == [], "it was started at once"
+    assert session.waiting("mct", 50, None)["tasks"] == []
+    _, answer = submit(session, 5000.0, 0.5, 10.0, ())
+    (report, _) = answer["decisions"]
+    DecisionReport.model_validate(report)
+    assert report["waiting"]
+    assert report["reason"].startswith(f"One of {room['waiting'] + 1} waiting tasks. It waits because ")
 
 
 def test_tasks_that_fail_can_be_stored() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.config import Config
-from hybrid_scheduler.engine.live import Effort
+from hybrid_scheduler.engine.live_data import Effort
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.session import Session
 from hybrid_scheduler.live.start import LiveStart

@@ -200,6 +200,27 @@ class FakeEngine:
         points = [{"time": 10.0, "utilization": [0.5, 0.25]}]
         return {"run_id": self.run_id, "now": 11.0, "devices": ["cpu_0", "gpu_0"], "points": points}
 
+    async def _waiting(self, scheduler: str, limit: int, task_id: int | None) -> dict[str, Any]:
+        if scheduler not in self.settings["schedulers"]:
+            raise EngineError(f"{scheduler!r} is not in the race", code="not_racing", status=404)
+        tasks = [
+            {
+                "task_id": number,
+                "kind": "synthetic",
+                "size": 960.0,
+                "compute_intensity": 0.5,
+                "memory_required": 81.0,
+                "ready_time": 10.0,
+                "waited": 2.5,
+                "overtaken": 3,
+                "expected_start": 14.0 if number == 4 else None,
+                "reason": "It waits because gpu_0 is busy.",
+            }
+            for number in (4, 7, 9)
+            if task_id in (None, number)
+        ]
+        return {"run_id": self.run_id, "simulated_time": 12.5, "waiting": 3, "tasks": tasks[:limit]}
+
     async def _learn(self, scheduler: str) -> dict[str, Any]:
         if scheduler not in self.settings["schedulers"]:
             raise EngineError(f"{scheduler!r} is not in the race", code="not_racing", status=404)

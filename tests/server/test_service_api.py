@@ -65,6 +65,21 @@ def test_the_pulse_of_a_scheduler_in_the_race(deployed: Service) -> None:
     assert deployed.client.get("/api/simulation/pulse").status_code == 422
 
 
+def test_the_waiting_room_of_a_scheduler_in_the_race(deployed: Service) -> None:
+    room = _get(deployed, "/api/simulation/waiting", scheduler="greedy")
+    assert (room["waiting"], room["simulated_time"], len(room["tasks"])) == (3, 12.5, 3)
+    assert room["tasks"][0]["overtaken"] == 3
+    assert [task["expected_start"] for task in room["tasks"]] == [14.0, None, None]
+    assert deployed.engine.commands[-1] == ("waiting", {"scheduler": "greedy", "limit": 50, "task_id": None})
+    two = _get(deployed, "/api/simulation/waiting", scheduler="greedy", limit=2)
+    assert [task["task_id"] for task in two["tasks"]] == [4, 7]
+    one = _get(deployed, "/api/simulation/waiting", scheduler="greedy", task_id=9)
+    assert ([task["task_id"] for task in one["tasks"]], one["waiting"]) == ([9], 3)
+    for wrong in ({"scheduler": "greedy", "limit": 0}, {"scheduler": "greedy", "task_id": -1}, {}):
+        assert deployed.client.get("/api/simulation/waiting", params=wrong).status_code == 422
+    assert deployed.client.get("/api/simulation/waiting", params={"scheduler": "nobody"}).status_code == 404
+
+
 def test_settings_change_what_is_named(deployed: Service) -> None:
     answer = deployed.client.patch("/api/simulation/settings", json={"speed": 4.0, "preset": "bursty"})
     assert answer.status_code == 200
@@ -224,6 +239,7 @@ def test_schedulers_and_presets_come_from_their_registries(service: Service) -> 
     assert found["greedy"]["in_race"]
     assert not found["mct"]["in_race"]
     assert found["oracle"]["knows_truth"]
+    assert [name for name in ("sjf", "fcfs", "mct", "rl_agent") if found[name]["lets_wait"]] == ["sjf", "fcfs"]
     assert found["rl_agent"]["is_learner"]
     assert found["rl_agent"]["parameters"]["gamma"] == 0.95
     assert {"weights", "energy_weight"} <= set(found["rl_agent"]["parameters"])

@@ -670,6 +670,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/simulation/waiting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who waits for a scheduler to start it
+         * @description The waiting room of one scheduler: tasks that are ready and that it has not started, the oldest first.
+         */
+        get: operations["waiting_api_simulation_waiting_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/status": {
         parameters: {
             query?: never;
@@ -2051,6 +2071,11 @@ export interface components {
              * @description It can be trained on the labels in the store.
              */
             learns_from_labels: boolean;
+            /**
+             * Lets Wait
+             * @description Tasks wait until it starts them; else it decides each when it is ready.
+             */
+            lets_wait: boolean;
             /** Name */
             name: string;
             /**
@@ -2495,6 +2520,70 @@ export interface components {
             memory: number;
             /** Size */
             size: number;
+        };
+        /**
+         * WaitingRoom
+         * @description Who waits for one scheduler; empty for one that decides every task at once.
+         */
+        WaitingRoom: {
+            /**
+             * Run Id
+             * @description Null when there is no run.
+             */
+            run_id: number | null;
+            /** Simulated Time */
+            simulated_time: number;
+            /**
+             * Tasks
+             * @description The oldest first, at most `limit`.
+             */
+            tasks: components["schemas"]["WaitingTask"][];
+            /**
+             * Waiting
+             * @description How many wait, also those that are not sent.
+             */
+            waiting: number;
+        };
+        /**
+         * WaitingTask
+         * @description A task that is ready and waits for its scheduler to start it.
+         */
+        WaitingTask: {
+            /** Compute Intensity */
+            compute_intensity: number;
+            /**
+             * Expected Start
+             * @description When its scheduler expects to start it, in simulated time; null when it does not know.
+             */
+            expected_start: number | null;
+            /** Kind */
+            kind: string;
+            /** Memory Required */
+            memory_required: number;
+            /**
+             * Overtaken
+             * @description How often tasks that were ready after it were started before it.
+             */
+            overtaken: number;
+            /**
+             * Ready Time
+             * @description Since when it waits, in simulated time.
+             */
+            ready_time: number;
+            /**
+             * Reason
+             * @description Why it waits, in the scheduler's own words.
+             */
+            reason: string;
+            /** Size */
+            size: number;
+            /** Task Id */
+            task_id: number;
+            /**
+             * Waited
+             * @description Simulated seconds since then.
+             */
+            waited: number;
         };
         /**
          * WeightsChange
@@ -4790,6 +4879,87 @@ export interface operations {
             };
             /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
             421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    waiting_api_simulation_waiting_get: {
+        parameters: {
+            query: {
+                /** @description A scheduler in the race. */
+                scheduler: string;
+                /** @description Most items to send. */
+                limit?: number;
+                /** @description Only this task, if it waits. */
+                task_id?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingRoom"];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The state of the service does not allow it, or another process owns the engine (`not_owner`). */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -47,7 +47,7 @@ from hybrid_scheduler.cluster.state import (
     Records,
     State,
 )
-from hybrid_scheduler.cluster.waiting import enter, leave, overtaken, pick, reorder, shortest_seconds
+from hybrid_scheduler.cluster.waiting import enter, leave, pick, reorder, shortest_seconds, times_overtaken
 from hybrid_scheduler.model.device_columns import QUEUED
 from hybrid_scheduler.model.kernel import CHOSEN, WAITING_COUNT, WAITING_LOG
 from hybrid_scheduler.model.task import FloatArray, IntArray
@@ -209,7 +209,7 @@ def run_dispatch(
                 for column in range(WAITING_SINCE):
                     waiting[k, column] = features[task, column]
                 waiting[k, WAITING_SINCE] = tasks[task].ready
-                waiting[k, OVERTAKEN] = overtaken(room, c, task)
+                waiting[k, OVERTAKEN] = times_overtaken(room, ages, c, task)
                 if sees in (SEES_ESTIMATES, SEES_EXPECTED):
                     copy_times(nominal, task, waiting_times, k)
                 elif sees == SEES_TRUTH:

@@ -29,7 +29,7 @@ from hybrid_scheduler.cluster.state import (
     WAITING,
     WAITS,
 )
-from hybrid_scheduler.cluster.waiting import oldest_first, overtaken, pick
+from hybrid_scheduler.cluster.waiting import oldest_first, pick, times_overtaken
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.label import Label
@@ -303,16 +303,18 @@ class _SimulatedRoom(WaitingRoom):
         """See `WaitingRoom.sample`."""
         return self._shown(self._picked(0, 0, count))
 
-    def overtaken(self, task: Task) -> int:
-        """See `WaitingRoom.overtaken`."""
-        node = self._node
-        position = node.position_of(task.task_id)
-        return 0 if position == node.current else int(overtaken(node.state.room, node.state.counters, position))
-
     def since(self, task: Task) -> float:
         """See `WaitingRoom.since`."""
         node = self._node
         return float(node.state.tasks[node.position_of(task.task_id)]["ready"])
+
+    def overtaken(self, task: Task) -> int:
+        """See `WaitingRoom.overtaken`."""
+        node = self._node
+        if node.current >= 0:
+            return 0
+        state = node.state
+        return int(times_overtaken(state.room, state.ages, state.counters, node.position_of(task.task_id)))
 
     def seconds_ahead(self, task: Task, *, shortest_first: bool = False) -> float:
         """See `WaitingRoom.seconds_ahead`."""

@@ -84,8 +84,8 @@ def enter(
 @hot
 def leave(room: Records, heap: Records, ages: IntArray, c: IntArray, clocks: FloatArray, task: int) -> None:
     """Take a task out, wherever it stands, before its decision is counted; of several undecided the newest first."""
+    room[task].overtaken = times_overtaken(room, ages, c, task)
     _count(ages, room[task].age, -1)
-    room[task].overtaken += c[DECISIONS] + _before_age(ages, room[task].age) - room[task].turn
     older, newer = room[task].older, room[task].newer
     if older >= 0:
         room[older].newer = newer
@@ -140,14 +140,14 @@ def _count(ages: IntArray, at: int, change: int) -> None:
         at |= at + 1
 
 
-@inlined
-def _before_age(ages: IntArray, at: int) -> int:
-    count = 0
-    at -= 1
+@hot
+def times_overtaken(room: Records, ages: IntArray, c: IntArray, task: int) -> int:
+    """How often a task that waits has been overtaken, also when it waited before."""
+    older, at = 0, room[task].age - 1
     while at >= 0:
-        count += ages[at]
+        older += ages[at]
         at = (at & (at + 1)) - 1
-    return count
+    return room[task].overtaken + c[DECISIONS] + older - room[task].turn  # type: ignore[no-any-return]
 
 
 @inlined

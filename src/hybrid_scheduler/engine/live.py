@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.node import SimulatedNode
-from hybrid_scheduler.engine.driver import Driver, simulated_node
+from hybrid_scheduler.engine.driver import Driver, named_failures, simulated_node
+from hybrid_scheduler.engine.live_data import Advance, Effort, Finished, Placement, WaitingTask, Waits
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
 from hybrid_scheduler.model.label import Label
-from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.optimum import best_finish
@@ -29,95 +27,6 @@ from hybrid_scheduler.schedulers.base import Explanation, Scheduler
 NO_PARENTS: Mapping[int, Sequence[int]] = {}
 FORGET = 1024
 """Finished tasks are dropped in blocks of at least so many."""
-
-
-@dataclass(frozen=True)
-class Finished:
-    """Tasks that every scheduler has finished or failed, in the order of their arrival.
-
-    Attributes:
-        tasks: The tasks.
-        labels: What the oracle says of each on an idle node.
-        least_seconds: Below this no execution of each task can be.
-        outcomes: What became of them, by scheduler, in the same order.
-        reasons: By scheduler and task id, why it never got to finish the task.
-    """
-
-    tasks: list[Task]
-    labels: list[Label]
-    least_seconds: FloatArray
-    outcomes: Mapping[str, OutcomeBatch]
-    reasons: Mapping[str, Mapping[int, str]]
-
-    def __len__(self) -> int:
-        return len(self.tasks)
-
-
-class Effort(NamedTuple):
-    """What a step of time took of one scheduler, by the clock on the wall.
-
-    Attributes:
-        decisions: Decisions made.
-        seconds: For these decisions and for the simulated node that carries them out.
-        learning_seconds: For learning, on top of that.
-    """
-
-    decisions: int
-    seconds: float
-    learning_seconds: float
-
-
-@dataclass(frozen=True)
-class Advance:
-    """What a step of time brought.
-
-    Attributes:
-        by_scheduler: What each scheduler has finished.
-        least_seconds: By scheduler, below which no execution of each of these tasks can be.
-        finished: The tasks that are now over for everybody.
-        efforts: What it took of each scheduler that still races.
-    """
-
-    by_scheduler: Mapping[str, OutcomeBatch]
-    least_seconds: Mapping[str, FloatArray]
-    finished: Finished
-    efforts: Mapping[str, Effort]
-
-
-@dataclass(frozen=True)
-class Placement:
-    """One scheduler's decision on one task, at the moment it was made.
-
-    Attributes:
-        decision: What it decided.
-        explanation: Why, in its own words and figures.
-        seconds: What the whole task really takes on every device.
-        wait: How long it would really wait for every device.
-        best_response: The least response time possible at this moment (the oracle's search).
-        projected: What will come of the decision if nothing disturbs it.
-        memory_mb: Megabytes the task needs.
-    """
-
-    decision: Decision
-    explanation: Explanation
-    seconds: FloatArray
-    wait: FloatArray
-    best_response: float
-    projected: Outcome
-    memory_mb: float
-
-
-@dataclass(frozen=True)
-class Waits:
-    """One scheduler lets a task wait.
-
-    Attributes:
-        expected_start: When the scheduler expects to start it; None when it has no idea of times.
-        waiting: How many tasks wait, this one among them.
-    """
-
-    expected_start: float | None
-    waiting: int
 
 
 class LiveRace:
@@ -292,6 +201,36 @@ class LiveRace:
         """How many tasks are ready and wait for each scheduler to start them."""
         return {name: contestant.node.waiting_tasks for name, contestant in self.contestants.items()}
 
+    def waiting_room(self, name: str, most: int, task_id: int | None = None) -> list[WaitingTask]:
+        """Who waits for one scheduler to start it, the oldest first; at most so many, or one task alone, if it waits.
+
+        A scheduler that fails to say what it expects is taken out of the race.
+        """
+        contestant = self.contestants[name]
+        node, scheduler = contestant.node, contestant.scheduler
+        room, view = node.waiting(), node.view()
+        if task_id is None:
+            tasks = room.oldest(most)
+        else:
+            position = node.position_of(task_id)
+            tasks = [task] if position >= 0 and (task := node.shown(position)) in room else []
+        try:
+            with named_failures(scheduler):
+                return [
+                    WaitingTask(
+                        task,
+                        room.since(task),
+                        room.overtaken(task),
+                        # What was expected when something last changed may be in the past by now.
+                        None if (start := scheduler.expected_start(task, room, view)) is None else max(start, self.now),
+                        scheduler.explain(task, view).reason,
+                    )
+                    for task in tasks
+                ]
+        except HybridSchedulerError as error:
+            self.take_out(name, str(error))
+            return []
+
     def _prepare(self, tasks: TaskBatch) -> None:
         for name, contestant in self.contestants.items():
             if name not in self.out:
@@ -343,7 +282,8 @@ class LiveRace:
             room, view = node.waiting(), node.view()
             for position in range(first, len(self._tasks)):
                 if (task := node.shown(position)) in room:
-                    answers[position] = Waits(scheduler.expected_start(task, room, view), len(room))
+                    start, reason = scheduler.expected_start(task, room, view), scheduler.explain(task, view).reason
+                    answers[position] = Waits(start, len(room), reason)
         return answers
 
     def _hand_out(self, positions: NDArray[np.int64]) -> Finished:

@@ -24,7 +24,7 @@ LEARN_SECONDS = 20.0
 """Training on the labels in the store that takes longer is answered without its result, and goes on."""
 STORE_SECONDS = 5.0
 """The store has so long to take a submitted task before the user gets an error."""
-QUESTIONS = ("pulse",)
+QUESTIONS = ("pulse", "waiting")
 """Commands that change nothing."""
 WORDS = {"running": "The race is running.", "paused": "The race is paused.", "stopped": "The race is stopped."}
 
@@ -132,8 +132,8 @@ class CommandQueue:
             self._wait(number, runner.stop(), lambda _: self._control_answer(), patient=False)
         elif name == "settings":
             self._reply(number, runner.change(arguments))
-        elif name == "pulse":
-            self._reply(number, runner.pulse(**arguments))
+        elif name in QUESTIONS:
+            self._reply(number, getattr(runner, name)(**arguments))
         elif name == "clear":
             clearing, until = runner.clear(), time.monotonic() + self._clear_seconds
             self._waiting.append(_Waiting(number, clearing.ended, lambda _: self._how_far(clearing), until=until))

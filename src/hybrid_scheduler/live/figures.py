@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.engine.live import Advance, Finished
+from hybrid_scheduler.engine.live_data import Advance, Finished
 from hybrid_scheduler.metrics.overloaded import OverloadWatch
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray

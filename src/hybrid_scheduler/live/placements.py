@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from hybrid_scheduler.engine.alternatives import alternatives
-from hybrid_scheduler.engine.live import Finished, LiveRace, Placement, Waits
+from hybrid_scheduler.engine.live import LiveRace
+from hybrid_scheduler.engine.live_data import Finished, Placement, WaitingTask, Waits
 from hybrid_scheduler.live.documents import chosen_alternative, result_document
 from hybrid_scheduler.store import result_row
 
@@ -16,7 +17,7 @@ def placement_report(name: str, task_id: int, placement: Placement | Waits | Non
     if not isinstance(placement, Placement):
         reason = "It waits for a task it depends on; decided once that has finished."
         if placement is not None:
-            reason = f"It is one of {placement.waiting} waiting tasks; the scheduler has not started it yet."
+            reason = f"One of {placement.waiting} waiting tasks. {placement.reason}"
         elif name in race.out:
             reason = f"Out of the race: {race.out[name]}"
         return {
@@ -56,6 +57,23 @@ def placement_report(name: str, task_id: int, placement: Placement | Waits | Non
         "regret": max(projected.response_time - placement.best_response, 0.0) if known_regret else None,
         "waiting": False,
         "expected_start": None,
+    }
+
+
+def waiting_document(waiting: WaitingTask, task_id: int, now: float) -> dict[str, Any]:
+    """As in `WaitingTask` of the API."""
+    task = waiting.task
+    return {
+        "task_id": task_id,
+        "kind": task.kind,
+        "size": task.size,
+        "compute_intensity": task.compute_intensity,
+        "memory_required": task.memory_required,
+        "ready_time": waiting.ready_time,
+        "waited": max(now - waiting.ready_time, 0.0),
+        "overtaken": waiting.overtaken,
+        "expected_start": waiting.expected_start,
+        "reason": waiting.reason,
     }
 
 

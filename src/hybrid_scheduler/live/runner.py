@@ -282,13 +282,27 @@ class Runner:
         Raises:
             EngineError: It does not race.
         """
-        if scheduler not in self.plan.schedulers:
-            racing = ", ".join(self.plan.schedulers)
-            raise EngineError(f"{scheduler!r} is not in the race; racing: {racing}", code="not_racing", status=404)
+        self._check_racer(scheduler)
         session, now = self.session, time.time()
         if session is None:
             return {"run_id": None, "now": now, "devices": [], "points": []}
         return {"run_id": session.run.id, "now": now, **session.pulse.document(scheduler)}
+
+    def waiting(self, scheduler: str, limit: int, task_id: int | None = None) -> dict[str, Any]:
+        """Who waits for one scheduler to start it; as in `WaitingRoom`.
+
+        Raises:
+            EngineError: It does not race.
+        """
+        self._check_racer(scheduler)
+        if self.session is None:
+            return {"run_id": None, "simulated_time": 0.0, "waiting": 0, "tasks": []}
+        return self.session.waiting(scheduler, limit, task_id)
+
+    def _check_racer(self, scheduler: str) -> None:
+        if scheduler not in self.plan.schedulers:
+            racing = ", ".join(self.plan.schedulers)
+            raise EngineError(f"{scheduler!r} is not in the race; racing: {racing}", code="not_racing", status=404)
 
     def check_task(self, task: Mapping[str, Any]) -> None:
         """Refuse a user's task that cannot be put in now.

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.engine.driver import named_failures
-from hybrid_scheduler.engine.live import Advance, Finished, LiveRace
+from hybrid_scheduler.engine.live import LiveRace
+from hybrid_scheduler.engine.live_data import Advance, Finished
 from hybrid_scheduler.live.backlogs import Backlogs
 from hybrid_scheduler.live.clock import Clock
 from hybrid_scheduler.live.decision_log import DecisionLog
 from hybrid_scheduler.live.figures import RunFigures
 from hybrid_scheduler.live.models import LiveModel, load_models
 from hybrid_scheduler.live.notifier import Log
-from hybrid_scheduler.live.placements import latest_results, placement_report
+from hybrid_scheduler.live.placements import latest_results, placement_report, waiting_document
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.pulse import PulseSeries
 from hybrid_scheduler.live.totals import Totals
@@ -279,6 +280,21 @@ class Session:
             }
             for name in self.plan.schedulers
         ]
+
+    def waiting(self, scheduler: str, limit: int, task_id: int | None) -> dict[str, Any]:
+        """As in `WaitingRoom`, of one scheduler: the oldest, or one task alone by its stored id, if it waits."""
+        race, first = self.race, self.run.first_task_id
+        number = None if task_id is None else self._numbers.get(task_id, task_id - first)
+        tasks = race.waiting_room(scheduler, limit, number)
+        return {
+            "run_id": self.run.id,
+            "simulated_time": race.now,
+            "waiting": race.waiting_tasks()[scheduler],
+            "tasks": [
+                waiting_document(each, self._stored_ids.get(each.task.task_id, first + each.task.task_id), race.now)
+                for each in tasks
+            ],
+        }
 
     def utilization(self) -> dict[str, dict[str, Any]]:
         """Busy share of every device over the last seconds; nothing when no time has passed."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.engine.live import Advance, Effort
+from hybrid_scheduler.engine.live_data import Advance, Effort
 from hybrid_scheduler.live.figures import Means
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray

@@ -13,7 +13,7 @@ TASK_PARENTS: Final = 4
 WAITING_SINCE: Final = 5
 """Column of a waiting task, behind the `TASK_*` columns: when it became ready."""
 OVERTAKEN: Final = 6
-"""Column of a waiting task: how many that entered after it have been started, at least; exact for the oldest."""
+"""Column of a waiting task: how often tasks that became ready after it were started before it."""
 WAITING_COLUMNS: Final = 7
 
 FIXED: Final = 0

@@ -27,12 +27,12 @@ class WaitingRoom(Sequence[Task]):
         """At most so many of all, another sample at every decision."""
 
     @abstractmethod
-    def overtaken(self, task: Task) -> int:
-        """How many of those that entered after a waiting task have been started, at least; exact for the oldest."""
-
-    @abstractmethod
     def since(self, task: Task) -> float:
         """When a waiting task became ready."""
+
+    @abstractmethod
+    def overtaken(self, task: Task) -> int:
+        """How often tasks that became ready after a waiting task were started before it."""
 
     @abstractmethod
     def seconds_ahead(self, task: Task, *, shortest_first: bool = False) -> float:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_scheduler.model.kernel import CHOSEN
+from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.task_columns import TASK_MEMORY
-from hybrid_scheduler.schedulers.base import CompiledDispatcher, dispatch_kernel
-from hybrid_scheduler.schedulers.late_binding import idle_pair, start_now
+from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.schedulers.base import CompiledDispatcher, Explanation, dispatch_kernel
+from hybrid_scheduler.schedulers.late_binding import explained, idle_pair, start_now
 
 
 @dispatch_kernel
@@ -30,3 +32,7 @@ class FirstComeFirstServed(CompiledDispatcher):
     kernel = _policy
     shown_shortest = 0
     shown_oldest = 1
+
+    def explain(self, task: Task, view: ClusterView) -> Explanation:
+        """Which device would finish it first, and whether that is idle."""
+        return explained(task, view, "tasks that came before it go first")

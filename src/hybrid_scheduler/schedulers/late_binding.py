@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, NODE, QUEUED
 from hybrid_scheduler.model.kernel import PART_DEVICE
-from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
+from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.optimum import earliest_finish
+from hybrid_scheduler.schedulers.base import Explanation
 from hybrid_scheduler.schedulers.choose import whole, whole_device
 
 
@@ -63,3 +66,20 @@ def start_now(
     if device < 0 or devices[device, QUEUED] > 0.0:
         return 0
     return whole(out, device, times[FIXED, device] + times[SHARED, device])
+
+
+def explained(task: Task, view: ClusterView, order: str) -> Explanation:
+    """Why `start_now` starts a task or lets it wait; `order` says who goes first of those that could start."""
+    times, free, out = view.times_of(task), np.empty(len(view.names)), np.zeros((3, 3))
+    pair = idle_pair(view.now, view.devices, free)
+    parts = start_now(view.now, task.memory_required, times, view.devices, view.facts, free, pair, out)
+    expects = times.sum(axis=0)
+    if parts > 0:
+        chosen = " and ".join(view.names[int(row[PART_DEVICE])] for row in out[:parts])
+        idle = "is idle" if parts == 1 else "are idle"
+        return Explanation(f"{chosen} would finish it first and {idle}; {order}.", expects)
+    device = whole_device(view.devices, times, task.memory_required)
+    if device < 0:
+        return Explanation("It waits because no device is up.", expects)
+    busy = f"is expected to be busy for another {view.backlog[device]:.3g} s"
+    return Explanation(f"It waits because {view.names[device]}, which would finish it first, {busy}.", expects)

@@ -10,8 +10,8 @@ from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.task_columns import TASK_MEMORY
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
-from hybrid_scheduler.schedulers.base import CompiledDispatcher, dispatch_kernel
-from hybrid_scheduler.schedulers.late_binding import idle_pair, start_now
+from hybrid_scheduler.schedulers.base import CompiledDispatcher, Explanation, dispatch_kernel
+from hybrid_scheduler.schedulers.late_binding import explained, idle_pair, start_now
 
 
 @dispatch_kernel
@@ -50,6 +50,10 @@ class ShortestJobFirst(CompiledDispatcher):
             raise InvalidInputError("shown_shortest and shown_oldest are both 0; it must look at something")
         self.shown_shortest = shown_shortest
         self.shown_oldest = shown_oldest
+
+    def explain(self, task: Task, view: ClusterView) -> Explanation:
+        """Which device would finish it first, and whether that is idle."""
+        return explained(task, view, "shorter tasks go first")
 
     def expected_start(self, task: Task, waiting: WaitingRoom, view: ClusterView) -> float | None:
         """When the devices, taken together, have done what is queued and what is shorter."""

@@ -12,7 +12,8 @@ class EnginePort(Protocol):
     Commands answer with what the API sends (dictionaries in the shapes of `server.schemas`) and raise `EngineError` or
     `InvalidInputError`: `start`, `stop`, `pause`, `resume` → ControlAnswer; `settings(**change)` → LiveSettings;
     `submit(size, compute_intensity, memory_required, dependencies)` → TaskAccepted; `clear` → Cleared;
-    `pulse(scheduler)` → PulseHistory; `learn(scheduler)` → LearnAnswer.
+    `pulse(scheduler)` → PulseHistory; `waiting(scheduler, limit, task_id)` → WaitingRoom; `learn(scheduler)` →
+    LearnAnswer.
     """
 
     restarts: int

@@ -50,7 +50,7 @@ class Command(_LinkMessage):
 
     kind: Literal["command"] = "command"
     number: str
-    name: Literal["start", "stop", "pause", "resume", "settings", "submit", "clear", "pulse", "learn"]
+    name: Literal["start", "stop", "pause", "resume", "settings", "submit", "clear", "pulse", "waiting", "learn"]
     arguments: dict[str, Any]
 
 

@@ -28,6 +28,7 @@ RacerQuery = Annotated[
         json_schema_extra=dict(KNOWN_SCHEDULER),
     ),
 ]
+WaitingTaskId = Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="Only this task, if it waits.")]
 RunFilter = Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="Only tasks of this run.")]
 RunKind = Annotated[Literal["live", "compare", "experiment"] | None, Query(description="Only runs of this kind.")]
 TaskNumber = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The task's id.", examples=[123])]

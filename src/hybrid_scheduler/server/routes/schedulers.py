@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.schedulers.base import LabelLearner, Learner
+from hybrid_scheduler.schedulers.base import LabelLearner, Learner, Scheduler
 from hybrid_scheduler.schedulers.colours import colour_of
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class, scheduler_names
 from hybrid_scheduler.server.errors import declared
@@ -70,7 +70,7 @@ def _facts(name: str) -> dict[str, Any]:
     try:
         scheduler = scheduler_class(name)
     except InvalidInputError as error:
-        traits = dict.fromkeys(("is_learner", "learns_from_labels", "knows_truth"), False)
+        traits = dict.fromkeys(("is_learner", "learns_from_labels", "knows_truth", "lets_wait"), False)
         unknown = {"summary": "", "parameters": {}, **traits}
         return facts | unknown | {"available": False, "reason": str(error)}
     try:
@@ -84,4 +84,5 @@ def _facts(name: str) -> dict[str, Any]:
         "is_learner": issubclass(scheduler, Learner),
         "learns_from_labels": issubclass(scheduler, LabelLearner),
         "knows_truth": scheduler.knows_truth,
+        "lets_wait": scheduler.dispatch is not Scheduler.dispatch,
     }

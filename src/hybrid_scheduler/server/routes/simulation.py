@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from hybrid_scheduler.server.errors import declared
-from hybrid_scheduler.server.routes.parameters import RacerQuery
+from hybrid_scheduler.server.routes.parameters import Limit, RacerQuery, WaitingTaskId
 from hybrid_scheduler.server.schemas import (
     ControlAnswer,
     LiveSettings,
@@ -15,6 +15,7 @@ from hybrid_scheduler.server.schemas import (
     PulseHistory,
     SettingsChange,
     Status,
+    WaitingRoom,
 )
 from hybrid_scheduler.server.services import ServicesOf
 from hybrid_scheduler.workloads.presets import PRESETS
@@ -81,6 +82,17 @@ async def status(services: ServicesOf) -> Any:
 async def pulse(scheduler: RacerQuery, services: ServicesOf) -> Any:
     """Busy share of every device under one scheduler; live messages carry on from there (`utilization`)."""
     return await services.leader.command("pulse", scheduler=scheduler)
+
+
+@router.get(
+    "/simulation/waiting",
+    response_model=WaitingRoom,
+    responses=declared(404, 409, 422, 429, 503),
+    summary="Who waits for a scheduler to start it",
+)
+async def waiting(scheduler: RacerQuery, services: ServicesOf, limit: Limit = 50, task_id: WaitingTaskId = None) -> Any:
+    """The waiting room of one scheduler: tasks that are ready and that it has not started, the oldest first."""
+    return await services.leader.command("waiting", scheduler=scheduler, limit=limit, task_id=task_id)
 
 
 @router.patch(

@@ -32,6 +32,8 @@ from hybrid_scheduler.server.schemas.messages import (
     PulsePoint,
     SimulationUpdate,
     UpdateTask,
+    WaitingRoom,
+    WaitingTask,
 )
 from hybrid_scheduler.server.schemas.race import (
     ControlAnswer,
@@ -148,4 +150,6 @@ __all__ = [
     "TaskRequest",
     "TrainingRecord",
     "UpdateTask",
+    "WaitingRoom",
+    "WaitingTask",
 ]

@@ -105,6 +105,32 @@ class LogLine(Answer):
     skipped: int = Field(description="Decisions of this scheduler since its last line that got no line of their own.")
 
 
+class WaitingTask(Answer):
+    """A task that is ready and waits for its scheduler to start it."""
+
+    task_id: int
+    kind: str
+    size: float
+    compute_intensity: float
+    memory_required: float
+    ready_time: float = Field(description="Since when it waits, in simulated time.")
+    waited: float = Field(description="Simulated seconds since then.")
+    overtaken: int = Field(description="How often tasks that were ready after it were started before it.")
+    expected_start: float | None = Field(
+        description="When its scheduler expects to start it, in simulated time; null when it does not know."
+    )
+    reason: str = Field(description="Why it waits, in the scheduler's own words.")
+
+
+class WaitingRoom(Answer):
+    """Who waits for one scheduler; empty for one that decides every task at once."""
+
+    run_id: int | None = Field(description="Null when there is no run.")
+    simulated_time: float
+    waiting: int = Field(description="How many wait, also those that are not sent.")
+    tasks: list[WaitingTask] = Field(description="The oldest first, at most `limit`.")
+
+
 class PulsePoint(Answer):
     """How busy the devices were up to a moment, since the point before."""
 

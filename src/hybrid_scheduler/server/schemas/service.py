@@ -20,6 +20,7 @@ class SchedulerInfo(Answer):
     is_learner: bool
     learns_from_labels: bool = Field(description="It can be trained on the labels in the store.")
     knows_truth: bool = Field(description="A reference, not a contestant.")
+    lets_wait: bool = Field(description="Tasks wait until it starts them; else it decides each when it is ready.")
     in_race: bool
     available: bool
     reason: str = Field(description="Why it is not available; empty when it is.")
