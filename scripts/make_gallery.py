@@ -48,6 +48,8 @@ SIZES: dict[str, dict[str, Any]] = {
 WINDOW, PLOT_WIDTH, PANEL_WIDTH = 1000, 760, 700
 LOAD, SPEED = "0.3", "5"
 SHIFTED = "cpu_favourable"
+BUSY, CROWD, TRIES = 0.8, 8, 60
+"""For the panels of tasks that wait: the load, how many shall wait, and how often that is looked at."""
 VIEWS = {"Global comparison": None, "Scheduler details": "rl agent", "Historical analysis": None}
 """Links to the views with panels; of which scheduler, where there is one for each."""
 
@@ -111,8 +113,27 @@ def take_panels(folder: Path) -> list[str]:
                 page.get_by_role("link", name=scheduler).click()
             page.wait_for_timeout(SETTLE_MS)
             done += _photograph(page, folder)
+        _crowd(page, server)
+        page.get_by_role("link", name="Global comparison", exact=True).click()
+        _photograph(page, folder, "panel-waiting")
+        page.get_by_role("link", name="Scheduler details", exact=True).click()
+        page.get_by_role("link", name="sjf", exact=True).click()
+        _photograph(page, folder, "panel-timeline")
         browser.close()
     return done
+
+
+def _crowd(page: Page, server: ServedDashboard) -> None:
+    """A run of its own, so that nobody overloaded holds results back; halted when some wait and are overtaken."""
+    server.change(schedulers=["sjf"], load=BUSY, speed=1.0)
+    for _ in range(TRIES):
+        server.post("/api/simulation/resume")
+        page.wait_for_timeout(SETTLE_MS)
+        server.post("/api/simulation/pause")
+        tasks = server.get("/api/simulation/waiting", scheduler="sjf")["tasks"]
+        if len(tasks) >= CROWD and tasks[0]["overtaken"] > 0:
+            return
+    sys.exit(f"there were never {CROWD} tasks in the waiting room of sjf, the oldest overtaken; raise BUSY")
 
 
 def _race(page: Page, server: ServedDashboard) -> None:
@@ -127,8 +148,13 @@ def _race(page: Page, server: ServedDashboard) -> None:
     server.post("/api/simulation/pause")  # bars that are just overtaking would lie on each other
 
 
-def _photograph(page: Page, folder: Path) -> list[str]:
+def _photograph(page: Page, folder: Path, only: str = "") -> list[str]:
+    """Every panel of the view, or one; gives their ids."""
     names = page.eval_on_selector_all("[data-testid^=panel-]", "panels => panels.map((each) => each.dataset.testid)")
+    if only:
+        page.get_by_test_id(only).wait_for()
+        page.wait_for_timeout(SETTLE_MS)
+        names = [only]
     for name in names:
         file = folder / f"{name}.png"
         page.get_by_test_id(name).screenshot(path=file)

@@ -2,7 +2,7 @@
 
 export const NOTHING = "–";
 
-type Maybe = number | null | undefined;
+export type Maybe = number | null | undefined;
 
 function missing(value: Maybe): value is null | undefined {
   return value === null || value === undefined || !Number.isFinite(value);
@@ -44,6 +44,17 @@ export function formatSeconds(value: Maybe): string {
     [1e-3, 1e3, "ms"],
     [0, 1e6, "µs"],
   ]);
+}
+
+/** A moment of simulated time: as exact as moments of one race must be told apart. */
+export function formatMoment(seconds: Maybe): string {
+  if (missing(seconds)) return NOTHING;
+  return `${seconds.toLocaleString("en-GB", { minimumFractionDigits: 3, maximumFractionDigits: 3 })} s`;
+}
+
+/** How often something happened. */
+export function formatTimes(count: Maybe): string {
+  return missing(count) ? NOTHING : `${count.toLocaleString("en-GB")} ×`;
 }
 
 /** How long a person still waits: whole seconds, then minutes, then hours. */

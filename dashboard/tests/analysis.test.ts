@@ -4,6 +4,7 @@ import { correlations, pearson, VARIABLES } from "../src/analysis/correlation";
 import { split, timeline } from "../src/analysis/devices";
 import { ledgerRows } from "../src/analysis/ledger";
 import { bestOf, liveMetrics, type Metric, type RaceField, raceMetric, ranked } from "../src/analysis/metrics";
+import { decisionWait, overtakers } from "../src/analysis/order";
 import { logTicks, makeScale } from "../src/analysis/scale";
 import { duel, schedulersIn } from "../src/analysis/wins";
 import type { MetricDescription } from "../src/api/types";
@@ -152,6 +153,33 @@ describe("devices", () => {
     expect(chart.bars.map((bar) => bar.taskId)).toEqual([3, 3]);
     expect(chart.devices).toEqual(["cpu_0", "gpu_0", "gpu_1"]);
     expect([chart.from, chart.to]).toEqual([1, 4]);
+  });
+});
+
+describe("order", () => {
+  const raced = (id: number, ready: number | null, decided: number | null, overtaken = 0) =>
+    item(id, { a: result({ ready_time: ready, decided_time: decided, overtaken }) });
+  it("knows who went before one that was ready earlier", () => {
+    const items = [raced(4, 3, 5), raced(3, 2, 2), raced(2, 1, 4, 1), raced(1, 0, 0)];
+    expect([...overtakers(items, "a")]).toEqual([3]);
+    expect([...overtakers(items, "b")]).toEqual([]);
+    const marked = timeline(items, "a", 10).bars.map((bar) => [bar.taskId, bar.overtook, bar.overtaken]);
+    expect(marked).toEqual([
+      [4, false, 0],
+      [3, true, 0],
+      [2, false, 1],
+      [1, false, 0],
+    ]);
+  });
+  it("goes by the number where tasks are ready together, and by nothing where they are decided together", () => {
+    expect([...overtakers([raced(1, 0, 2), raced(2, 0, 1)], "a")]).toEqual([2]);
+    expect([...overtakers([raced(1, 0, 2), raced(2, 1, 2)], "a")]).toEqual([]);
+  });
+  it("says nothing of what older versions stored", () => {
+    expect([...overtakers([raced(1, null, null), raced(2, 0, null)], "a")]).toEqual([]);
+    expect(decisionWait(result())).toBeNull();
+    expect(decisionWait(null)).toBeNull();
+    expect(decisionWait(result({ ready_time: 1, decided_time: 1 }))).toBe(0);
   });
 });
 

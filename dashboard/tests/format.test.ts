@@ -6,11 +6,13 @@ import {
   formatBytes,
   formatDollars,
   formatJoules,
+  formatMoment,
   formatNumber,
   formatPercent,
   formatSeconds,
   formatSigned,
   formatTimeLeft,
+  formatTimes,
   placementLabel,
 } from "../src/format";
 import { figureTable, formatFigure, plainSettings } from "../src/pages/run-figures";
@@ -42,6 +44,8 @@ it("writes the time that is left, and sizes of files", () => {
 it("writes energy, money and shares", () => {
   expect([0.5, 22.5, 4500].map(formatJoules)).toEqual(["500 mJ", "22.5 J", "4.50 kJ"]);
   expect([0, 0.000045, 0.0045, 1.5].map(formatDollars)).toEqual(["$0", "45.0 µ$", "4.50 m$", "$1.5"]);
+  expect([0, 1234.56789, null].map(formatMoment)).toEqual(["0.000 s", "1,234.568 s", "–"]);
+  expect([0, 12345, null].map(formatTimes)).toEqual(["0 ×", "12,345 ×", "–"]);
   expect(formatPercent(0.123, 1)).toBe("12.3 %");
   expect([-0.004, -0.5, 0.25].map(formatSigned)).toEqual(["0.00", "−0.50", "0.25"]);
 });

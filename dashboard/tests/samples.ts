@@ -137,6 +137,7 @@ export function scheduler(name: string, given: Partial<SchedulerInfo> = {}): Sch
     is_learner: false,
     learns_from_labels: false,
     knows_truth: false,
+    lets_wait: false,
     in_race: true,
     available: true,
     reason: "",

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from cli_answer import Hms
 
+from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
+
 
 def test_every_phase_leaves_its_artefact(hms: Hms) -> None:
     answer = hms("pipeline", "--tasks", 60, "--train-tasks", 250, "--json", "-")
@@ -29,7 +31,7 @@ def test_every_phase_leaves_its_artefact(hms: Hms) -> None:
     told = json.loads((plots / "result.json").read_text())
     with Path("data/results/scheduling_results.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 60 * 6
+    assert len(rows) == 60 * len(DEFAULT_SCHEDULERS)
     race = document["race"]["schedulers"]
     assert told["lower_bound"]["makespan"]["mean"] == document["race"]["lower_bound"]["makespan"]
     for name in race:

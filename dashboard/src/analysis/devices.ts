@@ -1,5 +1,6 @@
 /** Work per device under one scheduler: shares, and the bars of the timeline. */
 import type { ComparativeItem } from "../api/types";
+import { overtakers } from "./order";
 
 export interface DeviceShare {
   device: string;
@@ -55,6 +56,10 @@ export interface Bar {
   arrival: number;
   start: number;
   end: number;
+  /** How often a task that was ready later was decided first; null where nobody knows. */
+  overtaken: number | null;
+  /** Whether it was decided before a task, among those given, that was ready earlier. */
+  overtook: boolean;
 }
 
 export interface Timeline {
@@ -73,10 +78,12 @@ export function timeline(
 ): Timeline {
   const run = items[0]?.run_id;
   const bars: Bar[] = [];
-  for (const item of items.filter((candidate) => candidate.run_id === run).slice(0, count)) {
-    for (const part of item.results[scheduler]?.parts ?? []) {
-      const { device, share, start, end } = part;
-      bars.push({ taskId: item.task_id, device, share, arrival: item.arrival_time, start, end });
+  const sameRun = items.filter((candidate) => candidate.run_id === run);
+  const first = overtakers(sameRun, scheduler);
+  for (const { task_id: taskId, arrival_time: arrival, results } of sameRun.slice(0, count)) {
+    const overtaken = results[scheduler]?.overtaken ?? null;
+    for (const { device, share, start, end } of results[scheduler]?.parts ?? []) {
+      bars.push({ taskId, device, share, arrival, start, end, overtaken, overtook: first.has(taskId) });
     }
   }
   const names = [...new Set([...devices, ...bars.map((bar) => bar.device)])].sort(byDevice);

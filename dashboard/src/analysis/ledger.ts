@@ -9,7 +9,17 @@ export interface LedgerRow {
   result: Result;
 }
 
-export type LedgerColumn = "task" | "scheduler" | "placement" | "time" | "wait" | "response" | "energy" | "cost";
+export type LedgerColumn =
+  | "task"
+  | "scheduler"
+  | "placement"
+  | "time"
+  | "wait"
+  | "response"
+  | "energy"
+  | "cost"
+  | "decided"
+  | "overtaken";
 
 const VALUES: Record<LedgerColumn, (row: LedgerRow) => number | string> = {
   task: (row) => row.taskId,
@@ -20,6 +30,9 @@ const VALUES: Record<LedgerColumn, (row: LedgerRow) => number | string> = {
   response: (row) => row.result.response_time,
   energy: (row) => row.result.energy_consumption,
   cost: (row) => row.result.execution_cost,
+  // What nobody knows comes before all that somebody does.
+  decided: (row) => row.result.decided_time ?? Number.NEGATIVE_INFINITY,
+  overtaken: (row) => row.result.overtaken ?? Number.NEGATIVE_INFINITY,
 };
 
 export interface LedgerView {
@@ -46,5 +59,5 @@ export function ledgerRows(items: readonly ComparativeItem[], view: LedgerView):
 }
 
 function compare(a: number | string, b: number | string): number {
-  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  return typeof a === "number" && typeof b === "number" ? (a === b ? 0 : a - b) : String(a).localeCompare(String(b));
 }

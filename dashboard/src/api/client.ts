@@ -29,6 +29,7 @@ import type {
   TaskDetail,
   TaskRequest,
   TrainingRecord,
+  WaitingRoom,
 } from "./types";
 
 export type Detail = ErrorAnswer["error"]["details"][number];
@@ -108,6 +109,8 @@ export const api = {
   presets: () => request<PresetInfo[]>("/api/presets"),
   pulse: (scheduler: string, signal?: AbortSignal) =>
     request<PulseHistory>(`/api/simulation/pulse${query({ scheduler })}`, { signal }),
+  waiting: (scheduler: string, wanted: { task_id?: number }, signal?: AbortSignal) =>
+    request<WaitingRoom>(`/api/simulation/waiting${query({ scheduler, ...wanted })}`, { signal }),
   control: (control: Control) => request<ControlAnswer>(`/api/simulation/${control}`, { method: "POST" }),
   changeSettings: (change: SettingsChange, { keepalive }: Pick<Call, "keepalive"> = {}) =>
     request<LiveSettings>("/api/simulation/settings", { method: "PATCH", body: change, keepalive }),

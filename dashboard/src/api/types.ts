@@ -47,4 +47,5 @@ export type TaskAccepted = Schemas["TaskAccepted"];
 export type TaskDetail = Schemas["TaskDetail"];
 export type TaskRequest = Schemas["TaskRequest"];
 export type TrainingRecord = Schemas["TrainingRecord"];
+export type WaitingRoom = Schemas["WaitingRoom"];
 export type LiveMessage = SimulationUpdate | Notification | LogLine;

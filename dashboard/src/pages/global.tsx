@@ -16,9 +16,12 @@ const DEFAULTS = {
       ["workload", 8, 8],
     ],
     [
-      ["ledger", 10, 9],
-      ["compare", 7, 9],
-      ["console", 7, 9],
+      ["ledger", 14, 9],
+      ["waiting", 10, 9],
+    ],
+    [
+      ["compare", 12, 8],
+      ["console", 12, 8],
     ],
   ),
   normal: rows(
@@ -31,9 +34,10 @@ const DEFAULTS = {
       ["scoreboard", 5, 8],
       ["heatmap", 4, 8],
     ],
+    [["ledger", 12, 9]],
     [
-      ["ledger", 7, 9],
-      ["compare", 5, 9],
+      ["waiting", 6, 8],
+      ["compare", 6, 8],
     ],
     [
       ["workload", 6, 8],
@@ -53,6 +57,7 @@ const DEFAULTS = {
       ["workload", 3, 8],
     ],
     [["ledger", 6, 9]],
+    [["waiting", 6, 7]],
     [["console", 6, 7]],
   ),
   narrow: rows(
@@ -64,6 +69,7 @@ const DEFAULTS = {
     [["compare", 1, 9]],
     [["workload", 1, 9]],
     [["ledger", 1, 10]],
+    [["waiting", 1, 8]],
     [["console", 1, 8]],
   ),
 };

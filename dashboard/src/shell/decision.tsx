@@ -1,11 +1,15 @@
 /** One scheduler's decision: what every device would have cost, what was chosen, why, and the regret. */
+
+import { decisionWait } from "../analysis/order";
 import type { Considered, DecisionReport, Result } from "../api/types";
 import {
   deviceLabel,
   formatDollars,
   formatJoules,
+  formatMoment,
   formatPercent,
   formatSeconds,
+  formatTimes,
   headline,
   NOTHING,
   placementLabel,
@@ -25,7 +29,7 @@ export function Decision({ report, result }: { report: DecisionReport; result?: 
   const longest = Math.max(...report.considered.map((option) => option.response ?? 0), 1e-12);
   return (
     <div data-testid="decision" data-scheduler={report.scheduler_name}>
-      <dl className="mb-4 grid grid-cols-2 gap-2 sm:grid-cols-4">
+      <dl className="mb-4 grid grid-cols-2 gap-2 sm:grid-cols-4" data-testid="decision-facts">
         {report.waiting && result === undefined ? (
           <Fact
             label="Waiting, expected to start at"
@@ -41,6 +45,13 @@ export function Decision({ report, result }: { report: DecisionReport; result?: 
           exact={outcome?.response_time}
         />
         <Fact label="Of it waiting" value={formatSeconds(outcome?.wait_time)} exact={outcome?.wait_time} />
+        <Fact label="Decided at" value={formatMoment(outcome?.decided_time)} exact={outcome?.decided_time} />
+        <Fact
+          label="Waited for the decision"
+          value={formatSeconds(decisionWait(outcome))}
+          exact={decisionWait(outcome)}
+        />
+        <Fact label="Overtaken" value={formatTimes(outcome?.overtaken)} exact={outcome?.overtaken} />
         <Fact
           label="Regret"
           value={formatSeconds(report.regret)}

@@ -1,14 +1,16 @@
 /** Decision inspector: one task, every scheduler's choice, and what the alternatives would have cost. */
-import { useCallback } from "react";
+import { useCallback, useState } from "react";
 import { api } from "../api/client";
 import { useResource } from "../api/resource";
 import { formatNumber, formatPercent, formatSeconds } from "../format";
+import { useRecent } from "../live/recent";
 import { useStore } from "../store";
 import { Dialog } from "../ui/dialog";
 import { Empty } from "../ui/empty";
 import { Fact } from "./decision";
 import { DecisionTabs } from "./decision-tabs";
 import { type Inspected, inspected } from "./inspected";
+import { Unfinished } from "./unfinished";
 
 export function Inspector() {
   const shown = useStore(inspected);
@@ -16,10 +18,33 @@ export function Inspector() {
 }
 
 function InspectorDialog({ shown }: { shown: Inspected }) {
+  return (
+    <Dialog title={`Task ${shown.taskId}`} className="max-w-4xl" onClose={() => inspected.set(null)}>
+      {shown.waits === undefined ? (
+        <Finished shown={shown} />
+      ) : (
+        <FromTheWaitingRoom shown={shown} scheduler={shown.waits} />
+      )}
+    </Dialog>
+  );
+}
+
+/** A task is stored, and can be read, once every scheduler has finished it. */
+function FromTheWaitingRoom({ shown, scheduler }: { shown: Inspected; scheduler: string }) {
+  const stored = useRecent().items.some((item) => item.task_id === shown.taskId);
+  const [asked, setAsked] = useState(false);
+  return stored || asked ? (
+    <Finished shown={shown} />
+  ) : (
+    <Unfinished taskId={shown.taskId} scheduler={scheduler} onAsk={() => setAsked(true)} />
+  );
+}
+
+function Finished({ shown }: { shown: Inspected }) {
   const load = useCallback((signal: AbortSignal) => api.task(shown.taskId, signal), [shown.taskId]);
   const { data, error } = useResource(load);
   return (
-    <Dialog title={`Task ${shown.taskId}`} className="max-w-4xl" onClose={() => inspected.set(null)}>
+    <>
       {data === null ? (
         <Empty>{error ?? "Loading …"}</Empty>
       ) : (
@@ -42,6 +67,6 @@ function InspectorDialog({ shown }: { shown: Inspected }) {
           <DecisionTabs decisions={data.decisions} results={data.results} first={shown.scheduler} />
         </div>
       )}
-    </Dialog>
+    </>
   );
 }

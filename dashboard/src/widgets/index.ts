@@ -16,6 +16,7 @@ export interface Widget {
 const files = {
   race: () => import("./race"),
   summary: () => import("./summary"),
+  waiting: () => import("./waiting"),
   load: () => import("./load"),
   workload: () => import("./workload"),
   scoreboard: () => import("./scoreboard"),

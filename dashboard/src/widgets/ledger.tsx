@@ -5,7 +5,7 @@ import { type LedgerColumn, type LedgerView, ledgerRows } from "../analysis/ledg
 import { schedulersIn } from "../analysis/wins";
 import type { Result } from "../api/types";
 import { usePanelData } from "../charts/panel-data";
-import { formatIn, headline, placementLabel } from "../format";
+import { formatIn, formatMoment, formatTimes, headline, type Maybe, placementLabel } from "../format";
 import { useMetricInfo } from "../live/metric-catalogue";
 import { useRecent } from "../live/recent";
 import { inspect } from "../shell/inspected";
@@ -16,7 +16,7 @@ import { WindowNote } from "../ui/window-note";
 
 export const title = "Ledger";
 export const help =
-  "One line per task and scheduler, newest first; click a heading to sort, a task number to see why it was placed there and what the other devices would have cost.";
+  "One line per task and scheduler, newest first; click a heading to sort, a task number to see why it was placed there and what the other devices would have cost. Decided at and overtaken tell of schedulers that let tasks wait: when this one was started, in simulated time, and how often one that was ready after it went first.";
 
 interface Column {
   id: LedgerColumn;
@@ -37,6 +37,16 @@ const FIGURES: { id: LedgerColumn; metric: string; of: (result: Result) => numbe
   { id: "energy", metric: "energy", of: (result) => result.energy_consumption },
   { id: "cost", metric: "cost", of: (result) => result.execution_cost },
 ];
+/** When its scheduler decided it, and how often others were first: later than ready only where tasks may wait. */
+const ORDER: {
+  id: LedgerColumn;
+  label: string;
+  of: (result: Result) => number | null;
+  text: (value: Maybe) => string;
+}[] = [
+  { id: "decided", label: "Decided at", of: (result) => result.decided_time ?? null, text: formatMoment },
+  { id: "overtaken", label: "Overtaken", of: (result) => result.overtaken ?? null, text: formatTimes },
+];
 const PAGE = 50;
 
 function LedgerPanel() {
@@ -52,12 +62,23 @@ function LedgerPanel() {
     return { ...figure, numeric: true, label: headline(info?.short ?? figure.id), symbol: info?.symbol ?? "" };
   });
   usePanelData(() => ({
-    columns: ["task", "scheduler", "where", ...figures.map(({ label, symbol }) => `${label} (${symbol})`), "failed"],
+    columns: [
+      "task",
+      "scheduler",
+      "where",
+      ...figures.map(({ label, symbol }) => `${label} (${symbol})`),
+      "ready at (s)",
+      "decided at (s)",
+      "overtaken",
+      "failed",
+    ],
     rows: rows.map(({ taskId, scheduler, result }) => [
       taskId,
       scheduler,
       placementLabel(result),
       ...figures.map(({ of }) => of(result)),
+      result.ready_time ?? null,
+      ...ORDER.map(({ of }) => of(result)),
       result.failed,
     ]),
   }));
@@ -122,7 +143,7 @@ function LedgerPanel() {
           <table className="data-table">
             <thead>
               <tr>
-                {[...WHO, ...figures].map((column) => {
+                {[...WHO, ...figures, ...ORDER.map((column) => ({ ...column, numeric: true }))].map((column) => {
                   const sorted = view.sort === column.id;
                   const Arrow = view.descending ? ArrowDown : ArrowUp;
                   return (
@@ -173,6 +194,9 @@ function LedgerPanel() {
                   {figures.map(({ id, symbol, of }) => (
                     <Figure key={id} name={id} value={of(result)} text={formatIn(symbol, of(result))} />
                   ))}
+                  {ORDER.map(({ id, of, text }) => (
+                    <Figure key={id} name={id} value={of(result)} text={text(of(result))} />
+                  ))}
                 </tr>
               ))}
             </tbody>
@@ -183,9 +207,9 @@ function LedgerPanel() {
   );
 }
 
-function Figure({ name, value, text }: { name: string; value: number; text: string }) {
+function Figure({ name, value, text }: { name: string; value: number | null; text: string }) {
   return (
-    <td className="number" data-cell={name} data-value={value}>
+    <td className="number" data-cell={name} data-value={value ?? ""}>
       {text}
     </td>
   );

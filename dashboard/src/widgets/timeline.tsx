@@ -3,7 +3,7 @@ import { memo, useMemo, useState } from "react";
 import { type Bar, type Timeline, timeline } from "../analysis/devices";
 import { devicesOf } from "../analysis/pulse";
 import { usePanelData } from "../charts/panel-data";
-import { deviceLabel, formatNumber, formatSeconds } from "../format";
+import { deviceLabel, formatNumber, formatSeconds, formatTimes } from "../format";
 import { useCatalogue } from "../live/catalogue";
 import { useRecent } from "../live/recent";
 import { useLive } from "../live/store";
@@ -15,7 +15,7 @@ import type { WidgetProps } from ".";
 
 export const title = "Timeline";
 export const help =
-  "One lane per device, simulated time to the right: a block is a part of a task at work, the thin line before it is the time it waited since it arrived. Click or tab to a block to inspect its task.";
+  "One lane per device, simulated time to the right: a block is a part of a task at work, the thin line before it is the time it waited since it arrived. Triangles mark tasks that were started out of order: pointing right, it went before one that was ready earlier; pointing left, it was overtaken. Click or tab to a block to inspect its task.";
 
 const COUNTS = [
   { value: "15", label: "15 tasks" },
@@ -27,6 +27,7 @@ const AXIS = 20;
 
 function TimelinePanel({ scheduler }: WidgetProps) {
   const { items } = useRecent();
+  const { find } = useCatalogue();
   const sample = useLive((state) => state.pulse.at(-1));
   const [count, setCount] = useState<(typeof COUNTS)[number]["value"]>("40");
   const known = sample === undefined ? "" : Object.keys(devicesOf(sample, scheduler)).join();
@@ -35,8 +36,17 @@ function TimelinePanel({ scheduler }: WidgetProps) {
     [items, scheduler, count, known],
   );
   usePanelData(() => ({
-    columns: ["task", "device", "share", "arrival (s)", "start (s)", "end (s)"],
-    rows: chart.bars.map((bar) => [bar.taskId, bar.device, bar.share, bar.arrival, bar.start, bar.end]),
+    columns: ["task", "device", "share", "arrival (s)", "start (s)", "end (s)", "overtaken", "overtook"],
+    rows: chart.bars.map((bar) => [
+      bar.taskId,
+      bar.device,
+      bar.share,
+      bar.arrival,
+      bar.start,
+      bar.end,
+      bar.overtaken,
+      bar.overtook,
+    ]),
   }));
   if (chart.bars.length === 0) return <Empty waitsFor="the first stored task of this scheduler" />;
   return (
@@ -46,10 +56,38 @@ function TimelinePanel({ scheduler }: WidgetProps) {
         <span>
           {formatSeconds(chart.to - chart.from)} of simulated time, newest task {chart.bars[0]?.taskId}
         </span>
+        {find(scheduler)?.lets_wait && <Legend />}
       </div>
       <Gantt chart={chart} scheduler={scheduler} />
     </div>
   );
+}
+
+function Legend() {
+  return (
+    <ul className="flex flex-wrap gap-x-3 gap-y-1" data-testid="timeline-legend">
+      {(
+        [
+          ["right", "went before an older task"],
+          ["left", "was overtaken"],
+        ] as const
+      ).map(([way, words]) => (
+        <li key={way} className="flex items-center gap-1">
+          <svg width={10} height={10} aria-hidden>
+            <Mark way={way} x={1} y={1} />
+          </svg>
+          {words}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A triangle of eight pixels, with a rim that sets it off from a block of any colour. */
+function Mark({ way, x, y }: { way: "left" | "right"; x: number; y: number }) {
+  const points =
+    way === "right" ? `${x},${y} ${x + 8},${y + 4} ${x},${y + 8}` : `${x + 8},${y} ${x},${y + 4} ${x + 8},${y + 8}`;
+  return <polygon points={points} fill="var(--ink)" stroke="var(--solid)" strokeWidth={1.5} paintOrder="stroke" />;
 }
 
 const Gantt = memo(function Gantt({ chart, scheduler }: { chart: Timeline; scheduler: string }) {
@@ -131,7 +169,9 @@ interface BlockProps {
 }
 
 function Block({ bar, from, to, waitFrom, top, lane, colour, scheduler }: BlockProps) {
-  const label = `Task ${bar.taskId} on ${deviceLabel(bar.device)}: waited ${formatSeconds(bar.start - bar.arrival)}, ran ${formatSeconds(bar.end - bar.start)}`;
+  const overtaken = (bar.overtaken ?? 0) > 0;
+  const order = `${bar.overtook ? ", went before an older task" : ""}${overtaken ? `, was overtaken ${formatTimes(bar.overtaken)}` : ""}`;
+  const label = `Task ${bar.taskId} on ${deviceLabel(bar.device)}: waited ${formatSeconds(bar.start - bar.arrival)}, ran ${formatSeconds(bar.end - bar.start)}${order}`;
   const open = () => inspect(bar.taskId, scheduler);
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no button element.
@@ -140,6 +180,9 @@ function Block({ bar, from, to, waitFrom, top, lane, colour, scheduler }: BlockP
       tabIndex={0}
       aria-label={label}
       className="cursor-pointer hover:opacity-80"
+      data-testid="timeline-block"
+      data-overtook={bar.overtook}
+      data-overtaken={bar.overtaken ?? ""}
       onClick={open}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
@@ -170,6 +213,8 @@ function Block({ bar, from, to, waitFrom, top, lane, colour, scheduler }: BlockP
         stroke="var(--solid)"
         strokeWidth={0.5}
       />
+      {bar.overtook && <Mark way="right" x={from} y={top + 3} />}
+      {overtaken && <Mark way="left" x={from} y={top + lane - 12} />}
     </g>
   );
 }

@@ -17,6 +17,9 @@ FIXED = {
     "static_forest": "#2563eb",
     "cpu_only": "#64748b",
     "gpu_only": "#dc2626",
+    "fcfs": "#0f766e",
+    "sjf": "#84cc16",
+    "hybrid_queue": "#fb7185",
 }
 """The built-in ones: the forest cyan, the agent purple, the oracle gold."""
 OKABE_ITO = {
@@ -31,6 +34,9 @@ OKABE_ITO = {
     "static_forest": "#000000",
     "cpu_only": "#555555",
     "gpu_only": "#7a3600",
+    "fcfs": "#3d7a6f",
+    "sjf": "#aadd77",
+    "hybrid_queue": "#882255",
 }
 """The colours of Okabe and Ito ("Color universal design", 2008), which people of every colour vision tell apart.
 
