@@ -6,9 +6,9 @@ import { WindowSelect } from "../ui/window-select";
 const DEFAULTS = {
   wide: rows(
     [
-      ["race", 8, 8],
-      ["summary", 10, 8],
-      ["load", 6, 8],
+      ["race", 8, 9],
+      ["summary", 10, 9],
+      ["load", 6, 9],
     ],
     [
       ["scoreboard", 8, 8],
@@ -26,8 +26,8 @@ const DEFAULTS = {
   ),
   normal: rows(
     [
-      ["race", 5, 8],
-      ["summary", 7, 8],
+      ["race", 5, 9],
+      ["summary", 7, 9],
     ],
     [
       ["load", 3, 8],
@@ -45,8 +45,8 @@ const DEFAULTS = {
     ],
   ),
   medium: rows(
-    [["race", 6, 8]],
-    [["summary", 6, 6]],
+    [["race", 6, 9]],
+    [["summary", 6, 7]],
     [
       ["load", 3, 8],
       ["compare", 3, 8],
@@ -61,8 +61,8 @@ const DEFAULTS = {
     [["console", 6, 7]],
   ),
   narrow: rows(
-    [["race", 1, 9]],
-    [["summary", 1, 6]],
+    [["race", 1, 10]],
+    [["summary", 1, 7]],
     [["load", 1, 9]],
     [["scoreboard", 1, 8]],
     [["heatmap", 1, 8]],

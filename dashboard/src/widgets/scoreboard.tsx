@@ -50,6 +50,7 @@ const Matrix = memo(function Matrix({ items, lineUp }: MatrixProps) {
                   key={name}
                   scope="col"
                   className="px-0.5 text-[11px] leading-tight font-medium text-dim @sm:text-xs"
+                  style={{ width: `${75 / names.length}%` }} // short names get no narrower columns
                 >
                   {schedulerLabel(name)}
                 </th>

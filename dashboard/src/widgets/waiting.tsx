@@ -78,9 +78,10 @@ function WaitingPanel() {
         {tasks[0] !== undefined && <span className="figure">the oldest for {formatSeconds(tasks[0].waited)}</span>}
       </div>
       {tasks.length === 0 ? (
-        <p className="grid min-h-16 grow place-items-center text-dim">
-          Nobody waits for {schedulerLabel(scheduler)} just now.
-        </p>
+        <div className="grid min-h-16 grow place-content-center text-center text-dim">
+          <p>Nobody waits for {schedulerLabel(scheduler)} just now.</p>
+          <p className="text-[13px]">The busier the node, the longer the line: turn the load up to see it.</p>
+        </div>
       ) : (
         <ScrollRegion label="Waiting tasks" className="min-h-0 grow overflow-auto">
           <table className="data-table">
@@ -96,7 +97,7 @@ function WaitingPanel() {
                   Size
                 </th>
                 <th scope="col" className="number @sm:w-2/5 @sm:min-w-28">
-                  Has waited
+                  Waited
                 </th>
                 <th scope="col" className="number">
                   Overtaken
@@ -136,7 +137,7 @@ function WaitingPanel() {
                           style={{ width: `${(task.waited / longest) * 100}%` }}
                         />
                       </span>
-                      <span className="w-14">{formatSeconds(task.waited)}</span>
+                      <span className="@sm:w-14">{formatSeconds(task.waited)}</span>
                     </span>
                   </td>
                   <td
