@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_scheduler.cluster.state import CLOCKS, COUNTERS, DECISIONS, HEAP, NEWEST, OLDEST, ROOM, ROOM_LOGS, TASK, WAITING_TASKS
+from hybrid_scheduler.cluster.state import (
+    CLOCKS,
+    COUNTERS,
+    DECISIONS,
+    HEAP,
+    NEWEST,
+    OLDEST,
+    ROOM,
+    ROOM_LOGS,
+    TASK,
+    WAITING_TASKS,
+)
 from hybrid_scheduler.cluster.waiting import enter, leave, new_ages, oldest_first, pick
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model import Decision, Task, TaskBatch
