@@ -84,7 +84,8 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
 
     Args:
         energy_weight: 0 counts time only, 1 energy only; 0.5 unless `weights` are given.
-        max_overtaken: How often a task may be overtaken before it has its turn.
+        max_overtaken: How often a task may be overtaken before it has its turn. The network lets nobody wait that long
+            unless the node is overloaded for good.
         retrain_interval: Rows between two refreshes of the forest.
         use_labels: Whether to ask for the oracle's labels; otherwise the forest learns from own outcomes.
         predictor: `forest` or `xgboost`, see `hybrid_ml`.
@@ -105,7 +106,7 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
     def __init__(
         self,
         energy_weight: float | None = None,
-        max_overtaken: int = 1000,
+        max_overtaken: int = 10_000,
         retrain_interval: int = 50,
         use_labels: bool = True,
         predictor: str = "forest",
