@@ -48,7 +48,9 @@ RENEWED: Final = 16
 """Counter: decisions made before that."""
 ENTERED: Final = 17
 """Counter: where in `ages` the next task that enters the waiting room is noted."""
-COUNTERS: Final = 18
+AGES: Final = 18
+"""Counter: how much of `ages` is in use."""
+COUNTERS: Final = 19
 
 QUIET: Final = 0
 """Nothing has changed since the scheduler started nothing."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
 from hybrid_scheduler.cluster.state import (
+    AGES,
     DECISIONS,
     ENTERED,
     NEWEST,
@@ -29,6 +30,8 @@ from hybrid_scheduler.model.task_columns import FIXED, SHARED
 
 SHORTEST = 1e-9
 """Seconds below which two tasks count as equally short."""
+FEW_AGES = 512
+"""A tree of sums that is short stays in the fastest memory."""
 
 
 @hot
@@ -60,11 +63,11 @@ def enter(
     key: float,
 ) -> None:
     """Let a task wait; `key` is what it is expected to take."""
-    if c[ENTERED] == len(ages):
+    if c[ENTERED] == c[AGES]:
         number_anew(room, ages, c)
     age = c[ENTERED]
     c[ENTERED] = age + 1
-    _count(ages, age, 1)
+    _count(ages, c[AGES], age, 1)
     tasks[task].status = WAITS
     room[task].turn = c[DECISIONS] + c[WAITING_TASKS]
     room[task].age = age
@@ -85,7 +88,7 @@ def enter(
 def leave(room: Records, heap: Records, ages: IntArray, c: IntArray, clocks: FloatArray, task: int) -> None:
     """Take a task out, wherever it stands, before its decision is counted; of several undecided the newest first."""
     room[task].overtaken = times_overtaken(room, ages, c, task)
-    _count(ages, room[task].age, -1)
+    _count(ages, c[AGES], room[task].age, -1)
     older, newer = room[task].older, room[task].newer
     if older >= 0:
         room[older].newer = newer
@@ -118,8 +121,10 @@ def new_ages(room: Records, c: IntArray) -> IntArray:
 
 @hot
 def number_anew(room: Records, ages: IntArray, c: IntArray) -> None:
-    """Note those who wait from index 0 of `ages` on, so that there is space for as many again."""
-    ages[:] = 0
+    """Note those who wait from index 0 of `ages` on, and use so much of it that this is not soon needed again."""
+    size = min(max(FEW_AGES, 4 * c[WAITING_TASKS]), len(ages))
+    c[AGES] = size
+    ages[:size] = 0
     task, count = c[OLDEST], 0
     while task >= 0:
         room[task].age = count
@@ -127,15 +132,15 @@ def number_anew(room: Records, ages: IntArray, c: IntArray) -> None:
         count += 1
         task = room[task].newer
     c[ENTERED] = count
-    for at in range(len(ages)):
+    for at in range(size):
         above = at | (at + 1)
-        if above < len(ages):
+        if above < size:
             ages[above] += ages[at]
 
 
 @inlined
-def _count(ages: IntArray, at: int, change: int) -> None:
-    while at < len(ages):
+def _count(ages: IntArray, size: int, at: int, change: int) -> None:
+    while at < size:
         ages[at] += change
         at |= at + 1
 
