@@ -148,7 +148,7 @@ def _count(ages: IntArray, size: int, at: int, change: int) -> None:
 @hot
 def times_overtaken(room: Records, ages: IntArray, c: IntArray, task: int) -> int:
     """How often a task that waits has been overtaken, also when it waited before."""
-    older, at = 0, room[task].age - 1
+    older, at = 0, room[task].age - 1 if room[task].older >= 0 else -1
     while at >= 0:
         older += ages[at]
         at = (at & (at + 1)) - 1
