@@ -86,20 +86,6 @@ def test_the_pulse_of_the_run_is_answered_while_it_races(racing: LiveService) ->
     assert "round_robin" in refused(pulse("rl_agent"), 404, "not_racing")
 
 
-def test_the_waiting_room_is_answered_while_it_races(racing: LiveService) -> None:
-    def waiting(scheduler: str, **more: int) -> httpx.Response:
-        return racing.client.get("/api/simulation/waiting", params={"scheduler": scheduler, **more})
-
-    assert waiting("greedy").json()["tasks"] == [], "it decides every task at once"
-    assert "round_robin" in refused(waiting("rl_agent"), 404, "not_racing")
-    racing.change(schedulers=["sjf"], load=3.0, speed=5.0)
-    room = until(lambda: len((found := waiting("sjf").json())["tasks"]) == 50 < found["waiting"] and found, "a crowd")
-    ready = [task["ready_time"] for task in room["tasks"]]
-    assert ready == sorted(ready)
-    assert all(task["waited"] == pytest.approx(room["simulated_time"] - task["ready_time"]) for task in room["tasks"])
-    until(lambda: any(task["overtaken"] for task in waiting("sjf", limit=500).json()["tasks"]), "somebody is overtaken")
-
-
 def test_the_race_runs_and_is_stored(racing: LiveService) -> None:
     racing.change(speed=20.0)
     before = racing.status()
