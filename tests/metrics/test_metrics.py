@@ -27,6 +27,7 @@ def batch(
     parts: list[tuple[int, int, float, float, bool]],
     idle_watts: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0),
     idle_price: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0),
+    least_seconds: tuple[float, ...] | None = None,
 ) -> OutcomeBatch:
     """Tasks as (arrival, finish, actual time, failed), parts as (task, device, start, end, lost); 10 J and 2 $ each."""
     arrival, finish, actual, failed = (np.array(column, dtype=float) for column in zip(*tasks, strict=True))
@@ -56,15 +57,17 @@ def batch(
         np.array([-1, 0, 1, 2]),
         np.array(idle_watts),
         np.array(idle_price),
+        least_seconds=None if least_seconds is None else np.array(least_seconds),
     )
 
 
-# Responses 4, 6 and 10 s, waits 0, 2 and 5 s; the fourth failed. Busy: 5, 4, 6 and 0 s of 11.
+# Responses 4, 6 and 10 s, waits 0, 2 and 5 s; the fourth failed. Busy: 5, 4, 6 and 0 s of 11. Slowdowns 2, 3 and 5.
 EXAMPLE = batch(
     [(1.0, 5.0, 4.0, False), (1.0, 7.0, 4.0, False), (2.0, 12.0, 5.0, False), (3.0, 3.5, 0.0, True)],
     [(0, 1, 1.0, 5.0, False), (1, 2, 3.0, 7.0, False), (2, 0, 7.0, 12.0, False), (3, 2, 1.0, 3.0, True)],
+    least_seconds=(2.0, 2.0, 2.0, np.inf),
 )
-# By hand; percentiles interpolate linearly between the sorted responses 4, 6, 10.
+# By hand; percentiles interpolate linearly between the sorted responses 4, 6, 10, or slowdowns 2, 3, 5.
 EXPECTED = {
     "tasks": 4,
     "failed": 1,
@@ -77,6 +80,11 @@ EXPECTED = {
     "p50_response": 6.0,
     "p95_response": 6.0 + 0.9 * 4.0,
     "p99_response": 6.0 + 0.98 * 4.0,
+    "p50_slowdown": 3.0,
+    "p95_slowdown": 3.0 + 0.9 * 2.0,
+    "p99_slowdown": 3.0 + 0.98 * 2.0,
+    "max_slowdown": 5.0,
+    "fairness": 10.0**2 / (3.0 * (4.0 + 9.0 + 25.0)),
     "energy": 40.0,
     "cost": 8.0,
     "throughput": 3.0 / 11.0,
@@ -194,10 +202,11 @@ def test_a_warm_up_is_left_out_of_all_but_overloaded() -> None:
 
 def test_directions() -> None:
     better = {name: made.bigger_is_better for name, made in metric_classes().items()}
-    assert {name for name, value in better.items() if value} == {"throughput", "load_balance"}
+    assert {name for name, value in better.items() if value} == {"throughput", "load_balance", "fairness"}
     assert {name for name, value in better.items() if value is None} == {"tasks", "utilization"}
 
 
+SLOWDOWN = {"p50_slowdown", "p95_slowdown", "p99_slowdown", "max_slowdown", "fairness"}
 NO_DATA = {"makespan", "avg_time", "max_time", "avg_wait", "avg_response", "throughput", "load_balance", "utilization"}
 
 
@@ -205,11 +214,29 @@ def test_no_data_when_nothing_finished() -> None:
     found = summarise(batch([(1.0, 2.0, 0.0, True)], []))
     assert {name for name, value in found.items() if value is None} == {
         *NO_DATA,
+        *SLOWDOWN,
         "p50_response",
         "p95_response",
         "p99_response",
     }
     assert (found["tasks"], found["failed"], found["total_time"], found["overloaded"]) == (1, 1, 0.0, False)
+
+
+def test_no_slowdown_where_the_best_times_are_not_known() -> None:
+    found = summarise(replace(EXAMPLE, least_seconds=None))
+    assert {name for name, value in found.items() if value is None} == SLOWDOWN
+    others = {name: value for name, value in summarise(EXAMPLE).items() if name not in SLOWDOWN}
+    assert {name: value for name, value in found.items() if name not in SLOWDOWN} == others
+
+
+def test_a_race_knows_the_best_times() -> None:
+    """On an idle node the oracle's slowdown is at its fraction's rounding; nobody's is below 1."""
+    tasks = TaskBatch.from_tasks([Task(i, 100.0 + i, 0.5, 10.0, arrival_time=1000.0 * i) for i in range(5)])
+    race = Race(tasks, World())
+    oracle, cpu = (summarise(race.run(create_scheduler(name))) for name in ("oracle", "cpu_only"))
+    assert oracle["max_slowdown"] == pytest.approx(1.0, abs=0.03)
+    assert oracle["fairness"] == pytest.approx(1.0, abs=1e-4)
+    assert flat(cpu["p50_slowdown"])[""] > 2.0  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", sorted(metric_classes()))

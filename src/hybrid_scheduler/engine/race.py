@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,7 @@ from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.node import NO_LIMIT, Change
 from hybrid_scheduler.model.outcome import OutcomeBatch
-from hybrid_scheduler.model.task import Task, TaskBatch
+from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.physics.bounds import LowerBound, lower_bound
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -84,7 +85,7 @@ class Race:
             if change is Change.OVER:
                 break
         driver.deliver()
-        return node.outcomes()
+        return replace(node.outcomes(), least_seconds=self._least_seconds)
 
     def task(self, position: int) -> Task:
         """One of the tasks."""
@@ -135,3 +136,7 @@ class Race:
     @cached_property
     def _labels(self) -> LabelBatch:
         return self.timed.labels()
+
+    @cached_property
+    def _least_seconds(self) -> FloatArray:
+        return self.timed.least_seconds()

@@ -7,11 +7,23 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybrid_scheduler.metrics.facts import OutcomeFacts, Span
+import numpy as np
+
+from hybrid_scheduler.metrics.facts import Figure, OutcomeFacts, Span
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
 
-__all__ = ["MeanMetric", "Metric", "MetricInfo", "OutcomeFacts", "SharingMetric", "Span", "SpanMetric", "Value"]
+__all__ = [
+    "MeanMetric",
+    "Metric",
+    "MetricInfo",
+    "OutcomeFacts",
+    "PercentileMetric",
+    "SharingMetric",
+    "Span",
+    "SpanMetric",
+    "Value",
+]
 
 Value = float | int | bool | dict[str, object] | None
 
@@ -121,6 +133,32 @@ class MeanMetric(SharingMetric):
     def get(self) -> float | None:
         """The mean, or None."""
         return self._sum / self._count if self._count else None
+
+
+class PercentileMetric(SharingMetric):
+    """A percentile of one figure per finished task.
+
+    Attributes:
+        figure: Of what.
+        percent: Which one.
+    """
+
+    figure: ClassVar[Figure]
+    percent: ClassVar[float]
+
+    def __init__(self) -> None:
+        self._batches: list[OutcomeFacts] = []
+
+    def update_from(self, facts: OutcomeFacts) -> None:
+        """Take in more outcomes."""
+        self._batches.append(facts)
+
+    def get(self) -> float | None:
+        """The percentile so far, or None."""
+        if len(self._batches) == 1:
+            return self._batches[0].percentile(self.figure, self.percent)
+        values = np.concatenate([np.zeros(0), *(getattr(batch, self.figure) for batch in self._batches)])
+        return float(np.percentile(values, self.percent)) if len(values) else None
 
 
 class SpanMetric(SharingMetric):

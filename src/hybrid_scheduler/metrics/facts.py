@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
 
 USUAL_PERCENTS = (50.0, 95.0, 99.0)
+Figure = Literal["responses", "slowdowns"]
+"""What percentiles are taken of."""
 
 
 class Span:
@@ -88,7 +91,7 @@ class OutcomeFacts:
 
     def __init__(self, outcomes: OutcomeBatch) -> None:
         self.outcomes = outcomes
-        self._percentiles: dict[float, float] = {}
+        self._percentiles: dict[str, dict[float, float]] = {}
 
     @cached_property
     def span(self) -> Span:
@@ -100,14 +103,24 @@ class OutcomeFacts:
         """The response times of the finished tasks."""
         return self.of_finished(self.outcomes.response_time)
 
-    def response_percentile(self, percent: float) -> float | None:
-        """A percentile of these, or None; the usual ones are found in one go."""
-        if not len(self.responses):
+    @cached_property
+    def slowdowns(self) -> FloatArray:
+        """Response time over the best time on an idle node, of the finished tasks; empty where that is not known."""
+        if self.outcomes.least_seconds is None:
+            return np.zeros(0)
+        least = self.of_finished(self.outcomes.least_seconds)
+        return np.divide(self.responses, least, out=np.ones(len(least)), where=least > 0.0)
+
+    def percentile(self, figure: Figure, percent: float) -> float | None:
+        """A percentile of the responses or slowdowns, or None; the usual ones are found in one go."""
+        values: FloatArray = getattr(self, figure)
+        if not len(values):
             return None
-        if percent not in self._percentiles:
+        known = self._percentiles.setdefault(figure, {})
+        if percent not in known:
             wanted = sorted({*USUAL_PERCENTS, percent})
-            self._percentiles = dict(zip(wanted, np.percentile(self.responses, wanted).tolist(), strict=True))
-        return self._percentiles[percent]
+            known.update(zip(wanted, np.percentile(values, wanted).tolist(), strict=True))
+        return known[percent]
 
     def of_finished(self, values: FloatArray) -> FloatArray:
         """Of one value per task, those of the tasks that finished."""

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-import numpy as np
-
-from hybrid_scheduler.metrics.base import OutcomeFacts, SharingMetric
+from hybrid_scheduler.metrics.base import PercentileMetric
 
 
-class ResponsePercentile(SharingMetric):
+class ResponsePercentile(PercentileMetric):
     """A percentile of the response times of the finished tasks."""
 
     unit = "s"
-    percent: ClassVar[float]
-
-    def __init__(self) -> None:
-        self._batches: list[OutcomeFacts] = []
-
-    def update_from(self, facts: OutcomeFacts) -> None:
-        """Take in more outcomes."""
-        self._batches.append(facts)
-
-    def get(self) -> float | None:
-        """The percentile so far, or None."""
-        if len(self._batches) == 1:
-            return self._batches[0].response_percentile(self.percent)
-        responses = np.concatenate([np.zeros(0), *(batch.responses for batch in self._batches)])
-        return float(np.percentile(responses, self.percent)) if len(responses) else None
+    figure = "responses"
 
 
 class MedianResponse(ResponsePercentile):

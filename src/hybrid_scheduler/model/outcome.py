@@ -105,6 +105,7 @@ class OutcomeBatch(Sequence[Outcome]):
     `part_task` points into the task columns. A task that failed has no part that is not lost. `device_gpu_id` is the
     number of a device among the GPUs, -1 for a CPU. `queue_seconds` has one row per task and one column per device
     (see `Outcome`), rows of NaN for tasks that were never decided; it is None where queues were not recorded.
+    `least_seconds` is the best time of each task on an idle node, any fraction allowed, None where nobody knows it.
     """
 
     task_id: IntArray
@@ -129,6 +130,7 @@ class OutcomeBatch(Sequence[Outcome]):
     device_idle_watts: FloatArray
     device_idle_price: FloatArray
     queue_seconds: FloatArray | None = None
+    least_seconds: FloatArray | None = None
 
     @property
     def response_time(self) -> FloatArray:
@@ -164,6 +166,7 @@ class OutcomeBatch(Sequence[Outcome]):
             self.device_idle_watts,
             self.device_idle_price,
             None if self.queue_seconds is None else self.queue_seconds[keep],
+            None if self.least_seconds is None else self.least_seconds[keep],
         )
 
     def __len__(self) -> int:
