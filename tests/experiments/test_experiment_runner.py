@@ -12,6 +12,7 @@ import pytest
 from small_experiment import UNLUCKY, Small
 
 import hybrid_scheduler
+from hybrid_scheduler.experiments.figures import DERIVED
 from hybrid_scheduler.experiments.files import write_result
 from hybrid_scheduler.experiments.registry import experiment_classes, find_experiment
 from hybrid_scheduler.experiments.runner import run_experiment
@@ -115,7 +116,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_found_by_name() -> None:
-    assert set(experiment_classes()) == {"shift", "heavy", "mixed", "load", "energy", "ablation"}
+    assert set(experiment_classes()) == {"shift", "heavy", "mixed", "load", "energy", "ablation", "order"}
     with pytest.raises(UnknownNameError, match="did you mean 'shift'"):
         find_experiment("shfit")
 
@@ -125,6 +126,6 @@ def test_every_experiment_is_complete() -> None:
         assert found.__module__ == f"hybrid_scheduler.experiments.{name}"
         assert set(found.subjects) <= set(found.schedulers)
         assert set(found.rivals) <= set(found.schedulers)
-        assert set(found.compared) <= set(metric_classes())
+        assert set(found.compared) <= {*metric_classes(), *DERIVED}
         assert found.question
         assert found().configuration()

@@ -72,6 +72,15 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "learning_curve": lambda: lines.learning_curve(_curves()),
     "load_response": lambda: lines.load_response(LOADS, _series(len(LOADS))),
     "load_ratio": lambda: lines.load_ratio([0.2, 1.0, 1.5], _series(3)),
+    "order_response": lambda: lines.rows_of_settings(
+        "Mean response",
+        "times the oracle's",
+        {
+            "load": (["0.3", "0.6", "0.8"], _series(3)),
+            "load, random nodes": (["0.20-0.45", "0.45-0.70", "0.70-0.85"], _series(3)),
+            "noise, load 0.6": (["0", "0.25", "0.5", "1"], _series(4)),
+        },
+    ),
     "energy_weight": lambda: lines.goal_weight("energy", [0.0, 0.5, 1.0], _series(3)),
     "money_weight": lambda: lines.goal_weight("money", [0.0, 0.5, 1.0], _series(3)),
     "front": lambda: pareto.front({name: _choices(name) for name in ("rl_agent", "hybrid_ml", "mct")}),

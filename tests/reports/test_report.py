@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from hybrid_scheduler.experiments.energy import WEIGHTED, WEIGHTS, Energy
 from hybrid_scheduler.experiments.registry import experiment_classes
 from hybrid_scheduler.experiments.statistics import NOT_SHOWN
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
@@ -53,7 +54,7 @@ def test_the_front_of_the_report_is_that_of_the_csv(energy_run: Run, mixed_run: 
     table = pd.read_csv(energy_run.folder / "summary.csv")
     section = next(section for section in build(energy_run, []).sections if section.title == "Front")
     (shown,) = section.tables
-    assert len(shown.rows) == 3 * 11 + 7
+    assert len(shown.rows) == len(WEIGHTED) * len(WEIGHTS) + len(Energy.schedulers) - len(WEIGHTED)
     for scheduler, weights, *figures, on_front in shown.rows:
         at = weights if weights != "–" else "time=1"
         rows = table[(table["scheduler"] == scheduler) & (table["weights"] == at)].set_index("metric")["mean"]

@@ -52,6 +52,7 @@ class Ablation(Racing):
         "hybrid_ml_no_drift",
         "static_forest",
     )
+    subjects: ClassVar[tuple[str, ...]] = ("rl_agent", "hybrid_ml")
     compared: ClassVar[tuple[str, ...]] = ("avg_response",)
     shown: ClassVar[tuple[str, ...]] = ("avg_response", "p99_response", "times_oracle", "gpu_share")
     plots: ClassVar[tuple[str, ...]] = ("ablation", "learning_curve")

@@ -17,7 +17,7 @@ from hybrid_scheduler.schedulers.base import Learner
 LOAD = 0.25
 """An energy-only policy saturates the CPU at a third of capacity."""
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
-FORESTS = ("hybrid_ml", "static_forest")
+FORESTS = ("hybrid_ml", "static_forest", "hybrid_queue")
 WEIGHTED = ("rl_agent", *FORESTS)
 FIGURES = {"time": "avg_response", "energy": "energy", "money": "cost"}
 """What each goal is measured by."""

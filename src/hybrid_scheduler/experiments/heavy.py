@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hybrid_scheduler.experiments.base import Record, Unit
-from hybrid_scheduler.experiments.racing import PRESET, Racing
+from hybrid_scheduler.experiments.racing import PRESET, RIVALS, Racing
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.training.artefacts import write_results
 
@@ -26,6 +26,7 @@ class Heavy(Racing):
     question: ClassVar[str] = (
         f"Many {PRESET} tasks at {LOAD:.0%} of capacity: who is quick, who is cheap, who keeps up?"
     )
+    rivals: ClassVar[tuple[str, ...]] = RIVALS
     compared: ClassVar[tuple[str, ...]] = ("avg_response", "makespan", "cost")
     shown: ClassVar[tuple[str, ...]] = ("avg_response", "p99_response", "makespan", "cost", "gpu_share")
     plots: ClassVar[tuple[str, ...]] = (

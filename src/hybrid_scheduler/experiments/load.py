@@ -14,7 +14,6 @@ from hybrid_scheduler.schedulers.base import Learner
 
 LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5)
 """Below 0.2 because the naive break so early; above 1 nobody can keep up."""
-TRAINED = ("rl_agent", "hybrid_ml", "static_forest")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +27,7 @@ class Load(Racing):
 
     name: ClassVar[str] = "load"
     question: ClassVar[str] = f"How does the response time of {PRESET} tasks grow with the load, and who breaks where?"
-    rivals: ClassVar[tuple[str, ...]] = ("oracle", "mct", "hybrid_ml", "static_forest", "greedy", "gpu_only")
+    rivals: ClassVar[tuple[str, ...]] = ("oracle", "mct", "sjf", "rl_agent", "hybrid_ml")
     compared: ClassVar[tuple[str, ...]] = ("avg_response",)
     shown: ClassVar[tuple[str, ...]] = ("avg_response", "p99_response", "times_oracle", "overloaded")
     plots: ClassVar[tuple[str, ...]] = ("load_response", "load_ratio")
@@ -46,18 +45,17 @@ class Load(Racing):
     def prepare(self, seed: int, folder: Path) -> None:
         """Train the learners."""
         training = self.light_to_heavy(seed, max(1, self.train_tasks))
-        for name in TRAINED:
+        for name in self.schedulers:
             learner = self.trained(name, seed, training)
-            assert isinstance(learner, Learner)
-            learner.save_model(folder / f"{name}{learner.model_suffix}")
+            if isinstance(learner, Learner):
+                learner.save_model(folder / f"{name}{learner.model_suffix}")
 
     def run(self, unit: Unit) -> Record:
         """One race at one load."""
         contestants = {name: self.create(name, unit.seed) for name in self.schedulers}
-        for name in TRAINED:
-            learner = contestants[name]
-            assert isinstance(learner, Learner)
-            learner.load_model(unit.prepared / f"{name}{learner.model_suffix}")
+        for name, learner in contestants.items():
+            if isinstance(learner, Learner):
+                learner.load_model(unit.prepared / f"{name}{learner.model_suffix}")
         assert isinstance(unit.point, float)
         return self.race(unit, contestants, self.scenario(unit.seed, unit.point, warmup=self.tasks // 5))
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 from hybrid_scheduler.experiments.base import Record, Unit
-from hybrid_scheduler.experiments.racing import PRESET, Racing
+from hybrid_scheduler.experiments.racing import PRESET, RIVALS, Racing
 from hybrid_scheduler.learning.features import feature_matrix
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.scenario import Scenario
@@ -29,6 +29,7 @@ class Mixed(Racing):
 
     name: ClassVar[str] = "mixed"
     question: ClassVar[str] = f"{PRESET} tasks at {LOAD:.0%} of capacity: what do learners gain over simple rules?"
+    rivals: ClassVar[tuple[str, ...]] = RIVALS
     compared: ClassVar[tuple[str, ...]] = ("avg_response", "makespan")
     shown: ClassVar[tuple[str, ...]] = ("avg_response", "makespan", "speedup", "energy", "gpu_share")
     plots: ClassVar[tuple[str, ...]] = (

@@ -26,7 +26,9 @@ EVERYBODY = (
     "mct",
     "rl_agent",
     "hybrid_ml",
+    "hybrid_queue",
     "static_forest",
+    "sjf",
     "greedy",
     "gpu_only",
     "cpu_only",
@@ -34,7 +36,9 @@ EVERYBODY = (
     "random",
 )
 """Learners, simple rules, constant policies and the oracle."""
-LEARNERS = ("rl_agent", "hybrid_ml")
+LEARNERS = ("rl_agent", "hybrid_ml", "hybrid_queue")
+RIVALS = ("oracle", "mct", "sjf", "rl_agent", "hybrid_ml", "greedy", "round_robin")
+"""Those a doubter would ask for, and the rules of the earlier system."""
 
 
 class Racing(Experiment):
@@ -96,7 +100,7 @@ class Racing(Experiment):
         """
         outcomes: dict[str, OutcomeBatch] = {} if keep is None else keep
         tasks = scenario.batch()
-        comparison = Comparison(tasks, contestants, self.world, unit.seed, scenario.isolated, scenario.warmup)
+        comparison = Comparison(tasks, contestants, scenario.world, unit.seed, scenario.isolated, scenario.warmup)
         result = comparison.run(keep=outcomes.__setitem__)
         counted = {name: batch.select(np.arange(len(batch)) >= scenario.warmup) for name, batch in outcomes.items()}
         metrics = {name: batch.metrics for name, batch in result.schedulers.items()}

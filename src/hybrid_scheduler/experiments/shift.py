@@ -61,8 +61,9 @@ class Shift(Experiment):
         "static_forest",
         "hybrid_ml",
         "rl_agent",
+        "hybrid_queue",
     )
-    subjects: ClassVar[tuple[str, ...]] = ("rl_agent", "hybrid_ml")
+    subjects: ClassVar[tuple[str, ...]] = ("rl_agent", "hybrid_ml", "hybrid_queue")
     compared: ClassVar[tuple[str, ...]] = ("total_time",)
     shown: ClassVar[tuple[str, ...]] = ("total_time", "times_optimal", "energy", "cost", "gpu_share")
     plots: ClassVar[tuple[str, ...]] = (REGRET, "totals", "shares")

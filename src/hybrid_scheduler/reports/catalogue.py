@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ Builder = Callable[[Run, RunPoint, Palette], "Figure | None"]
 LEARNING = ("oracle", "rl_agent", "hybrid_ml", "static_forest", "mct")
 TOO_SLOW = 50.0
 """Times the oracle's response."""
-REGRETS = ("rl_agent", "hybrid_ml", "static_forest", "greedy", "cpu_only", "gpu_only")
+REGRETS = ("rl_agent", "hybrid_ml", "hybrid_queue", "static_forest", "greedy", "cpu_only", "gpu_only")
 
 
 @dataclass(frozen=True)
@@ -207,6 +207,17 @@ def _pareto(goal: str, metric: str, run: Run, point: RunPoint, c: Palette) -> Fi
     return pareto.pareto(trails, fixed, STEPS, goal, c)
 
 
+def _settings(metric: str, title: str, label: str, run: Run, point: RunPoint, c: Palette) -> Figure:
+    """A figure along every row of settings of `order`."""
+    at = {each.value: each for each in run.points}
+
+    def series(settings: Sequence[str]) -> dict[str, list[Estimate]]:
+        return {name: [at[each].estimates[name][metric] for each in settings] for name in point.schedulers}
+
+    rows = {varied: (list(row), series(list(row.values()))) for varied, row in run.document["rows"].items()}
+    return lines.rows_of_settings(title, label, rows, c)
+
+
 def _values(run: Run) -> list[float]:
     return [float(point.value) for point in run.points if point.value is not None]
 
@@ -251,6 +262,19 @@ PLOTS: dict[str, Plot] = {
     ),
     "load_ratio": Plot(
         partial(_series, lines.load_ratio, "times_oracle", False), "The same over the oracle's, seed by seed."
+    ),
+    "order_response": Plot(
+        partial(_settings, "times_oracle", "Deciding at once or letting wait: mean response", "times the oracle's"),
+        "Mean response over the oracle's, seed by seed: by load, on random nodes, and as the true times scatter around "
+        "the expected ones. The oracle alone knows the noise.",
+    ),
+    "order_slowdown": Plot(
+        partial(_settings, "p99_slowdown", "The tail: slowdown that one task in a hundred exceeds", "p99 slowdown"),
+        "The 99th percentile of response over the task's best time on an idle node, in the same settings.",
+    ),
+    "order_fairness": Plot(
+        partial(_settings, "fairness", "Fairness: are all tasks slowed down alike?", "Jain's index of slowdown"),
+        "Jain's index of the slowdowns in the same settings: 1 where all tasks are slowed down alike.",
     ),
     "energy_weight": Plot(
         partial(_goal_weight, "energy", "energy"),

@@ -223,7 +223,8 @@ def command(run: Run) -> str:
         "seeds": len(run.seeds),
         "seed": run.seeds[0],
         "tasks": configuration["tasks"],
-        "train-tasks": configuration["train_tasks"],
+        # Where nobody is trained there is nothing to say.
+        **({"train-tasks": configuration["train_tasks"]} if configuration["train_tasks"] else {}),
         "split": configuration["cluster"]["physics"]["split"],
     }
     return " ".join([f"hms experiment {run.name}", *(f"--{key} {value}" for key, value in options.items())])

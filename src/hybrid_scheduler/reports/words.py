@@ -164,6 +164,9 @@ def _findings(run: Run) -> Iterator[str]:
             yield f"Overloaded from a load of {load:g} on, in at least half of the seeds: {listed(names)}."
         if whole := [name for name, at in breaks.items() if at is None]:
             yield f"Overloaded at no load that was tried: {listed(whole)}."
+    for noise, costs in run.document.get("noise_costs", {}).items():
+        grown = listed(f"{name} {short(each['mean'], 3)}" for name, each in costs.items())
+        yield f"With noise {noise}, mean response over the same without: {grown}."
     for ladder in run.document.get("ladders", ()):
         yield _climbed(run, ladder)
 

@@ -107,6 +107,30 @@ def load_ratio(loads: Sequence[float], ratios: Series, palette: Palette = colour
     return figure
 
 
+def rows_of_settings(
+    title: str, label: str, rows: Mapping[str, tuple[Sequence[str], Series]], palette: Palette = colour_of
+) -> Figure:
+    """One figure in several rows of settings, side by side, logarithmic.
+
+    Args:
+        title: Stands above.
+        label: What the figure is.
+        rows: By what is varied: the settings' names, and the figure in each of them by scheduler.
+        palette: The colours.
+    """
+    figure, every = canvas(4.3, len(rows), sharey=True)
+    for axes, (varied, (names, series)) in zip(every, rows.items(), strict=True):
+        _series(axes, range(len(names)), series, palette)
+        axes.set_yscale("log")
+        axes.set_xticks(range(len(names)), names)
+        axes.tick_params(axis="x", labelrotation=30)
+        axes.set_xlabel(varied)
+    every[0].set_ylabel(label)
+    entitle(figure, every[0], title)
+    legend_beside(every[-1], sorted(series, key=lambda name: -series[name][-1].mean))
+    return figure
+
+
 def goal_weight(goal: str, weights: Sequence[float], figures: Series, palette: Palette = colour_of) -> Figure:
     """A goal's figure against the weight it has in a learner's objective.
 
@@ -124,6 +148,16 @@ def goal_weight(goal: str, weights: Sequence[float], figures: Series, palette: P
 
 def _along(positions: Sequence[float], series: Series, palette: Palette, title: str, label: str) -> tuple[Figure, Axes]:
     figure, (axes,) = canvas(4.3)
+    _series(axes, positions, series, palette)
+    axes.set_xticks(positions, _labels(positions))
+    axes.set_xlabel(label)
+    entitle(figure, axes, title)
+    legend_beside(axes, sorted(series, key=lambda name: -series[name][-1].mean))
+    return figure, axes
+
+
+def _series(axes: Axes, positions: Sequence[float], series: Series, palette: Palette) -> None:
+    """A line with its band for each scheduler."""
     for name, estimates in series.items():
         colour, means = palette(name), [estimate.mean for estimate in estimates]
         marker = "" if name == BOUND else "o"
@@ -138,11 +172,6 @@ def _along(positions: Sequence[float], series: Series, palette: Palette, title: 
         if len(ends) == len(means):
             low, high = zip(*ends, strict=True)
             axes.fill_between(positions, low, high, color=colour, alpha=0.15, linewidth=0)
-    axes.set_xticks(positions, _labels(positions))
-    axes.set_xlabel(label)
-    entitle(figure, axes, title)
-    legend_beside(axes, sorted(series, key=lambda name: -series[name][-1].mean))
-    return figure, axes
 
 
 def _labels(positions: Sequence[float]) -> list[str]:

@@ -30,6 +30,8 @@ DASHES: dict[str, Any] = {
     BOUND: (0, (4, 3)),
     "oracle": "-",
     "mct": (0, (5, 1.5)),
+    "sjf": (0, (5, 1.5)),
+    "fcfs": (0, (1, 1.2)),
     "greedy": (0, (1, 1.2)),
     "round_robin": (0, (1, 1.2)),
     "random": (0, (1, 1.2)),
@@ -83,7 +85,7 @@ def entitle(figure: Figure, axes: Axes, title: str) -> None:
 
 def line_style(name: str) -> Any:
     """How a scheduler's lines are drawn; a variant's are dashed."""
-    return DASHES.get(name, "-" if name in ("rl_agent", "hybrid_ml") else (0, (3, 1.2)))
+    return DASHES.get(name, "-" if name in ("rl_agent", "hybrid_ml", "hybrid_queue") else (0, (3, 1.2)))
 
 
 def legend_beside(axes: Axes, order: Iterable[str] | None = None) -> None:
