@@ -37,6 +37,9 @@ def test_every_state_of_the_sources_has_its_own_folder(tmp_path: Path) -> None:
     assert after != before
     assert not Path(before).exists()
     assert folder_chosen_by(tmp_path, NUMBA_CACHE_DIR=before) == after  # inherited from another state of the sources
+    deeper = package / "learning" / "dqn" / "network.py"
+    deeper.write_text(deeper.read_text() + "\n# an edit\n")
+    assert folder_chosen_by(tmp_path) != after
 
 
 def test_a_folder_the_user_chose_is_left_alone(tmp_path: Path) -> None:
