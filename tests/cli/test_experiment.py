@@ -11,6 +11,7 @@ import pytest
 from cli_answer import Hms
 
 from hybrid_scheduler.experiments.load import LOADS
+from hybrid_scheduler.experiments.shift import Shift
 
 QUICK = ("experiment", "shift", "--seeds", 2, "--tasks", 30, "--train-tasks", 80, "--jobs", 1)
 OUT = Path("data/results/shift")
@@ -18,7 +19,6 @@ PLOTS = {"regret.png", "totals.png", "shares.png"}
 TABLES = {"result.csv", "result.parquet", "summary.csv", "comparisons.csv", "clock.csv", "regret.csv"}
 REPORT = {"report.pdf", "report.html"}
 SORTED_PLOTS, SORTED_REPORT = ("regret.png", "totals.png", "shares.png"), ("report.pdf", "report.html")
-NINE = ["oracle", "cpu_only", "gpu_only", "greedy", "round_robin", "random", "static_forest", "hybrid_ml", "rl_agent"]
 
 
 def test_the_document_and_the_files(hms: Hms) -> None:
@@ -26,7 +26,7 @@ def test_the_document_and_the_files(hms: Hms) -> None:
     assert (answer.code, answer.err) == (0, "")
     document = answer.document
     assert (document["experiment"], document["seeds"]) == ("shift", [1, 2])
-    assert list(document["schedulers"]) == NINE
+    assert list(document["schedulers"]) == list(Shift.schedulers)
     for figures in document["schedulers"].values():
         assert {"total_time", "energy", "cost"} <= set(figures)
         for figure in figures.values():
@@ -54,7 +54,7 @@ def test_the_table(hms: Hms) -> None:
     answer = hms(*QUICK, "--out", "here", "--split", "serial", "--seed", 7)
     assert (answer.code, answer.err) == (0, "")
     rows = [line.split()[0] for line in answer.out.splitlines() if line.split()]
-    assert set(NINE) <= set(rows)
+    assert set(Shift.schedulers) <= set(rows)
     assert rows.index("cpu_only") < rows.index("greedy") < rows.index("gpu_only"), "the best is on top"
     assert max(len(line) for line in answer.out.splitlines()[1:-3]) <= 80
     assert "…" not in answer.out

@@ -16,7 +16,7 @@ def test_every_phase_leaves_its_artefact(hms: Hms) -> None:
     assert answer.code == 0, answer.err
     document = answer.document
     assert set(document) == {"profile", "models", "race"}
-    assert set(document["models"]) == {"forest", "hybrid_ml", "rl_agent"}
+    assert set(document["models"]) == {"forest", "hybrid_ml", "hybrid_queue", "rl_agent"}
     for name in (
         "data/profiles/hardware_profile.json",
         "data/workload_traces/workload_train.csv",

@@ -30,6 +30,7 @@ from hybrid_scheduler.physics.device import MOST_DEVICES, Device
 from hybrid_scheduler.physics.optimum import STEPS
 from hybrid_scheduler.physics.settings import DOLLARS_PER_KWH
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
+from hybrid_scheduler.schedulers.hybrid_queue import HybridQueue
 from hybrid_scheduler.schedulers.rl_agent import LOG_EVERY, DQNScheduler
 from hybrid_scheduler.server import connections, experiment_jobs, feed, health_watch, http_protocol, logs
 from hybrid_scheduler.server.routes.history import FULL_HISTORY
@@ -81,13 +82,14 @@ def _facts() -> dict[str, list[str]]:
     forest, agent, service, physics = HybridML(), DQNScheduler(), ServiceSettings(_env_file=None), PhysicsSection()
     scrape = yaml.safe_load((ROOT / "deploy/prometheus.yml").read_text("utf-8"))["global"]["scrape_interval"]
     penalty, http, wait = f"{physics.coexecution_penalty:.0%}".replace("%", " %"), http_protocol, DEFAULT_TIMEOUTS
-    held = wait.ping + wait.pong + wait.grace
+    held, queue = wait.ping + wait.pong + wait.grace, HybridQueue()
     return {
         "README.md": [PYTHON],
         "learners.md": [
             f"every {forest.retrain_interval} tasks",
             f"the latest {forest.window} rows",
             "share of {:.0f}, {:.0f} or {:.0f} %".format(*(100 * share for share in agent.fractions)),
+            f"`max_overtaken` times ({_spaced(queue.max_overtaken)})",
             f"`{_balanced()}` by default",
         ],
         "oracle.md": [SEARCH, f"the {100 // STEPS} % grid"],
@@ -171,7 +173,12 @@ KNOWN = {
     ],
     "architecture.md": ["above 0 and at most 1", "one part of share 1", "scaled to sum 1"],
     "bounds.md": ["adding up to 1"],
-    "learners.md": ["at least one is above 0", "scaled to sum 1", "Weights of 0.5 and 0.5 thus mean"],
+    "learners.md": [
+        "at least one is above 0",
+        "the best score above 0 starts",
+        "scaled to sum 1",
+        "Weights of 0.5 and 0.5 thus mean",
+    ],
     "oracle.md": ["from 0 to 100 %"],
     "physics.md": ["factor of mean 1"],
     "queues.md": ["arrivals at 60 % of it", "near 1 the", "above 1 every", "long before 1", "M/M/1 and M/D/1"],
