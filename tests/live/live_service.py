@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,9 +134,16 @@ class LiveService:
         return self.status()
 
     def wait_for_tasks(self, count: int) -> dict[str, Any]:
-        """Wait until so many tasks of the run are stored."""
-        until(lambda: self.status()["store"]["stored_tasks"] >= count, f"{count} stored tasks; {self.log()}")
+        """Wait until so many tasks of the run are stored, as long as they become more."""
+        stored = 0
+        while stored < count:
+            stored = until(partial(self._stored_beyond, stored), f"{stored} stored tasks, {count} wanted; {self.log()}")
         return self.status()
+
+    def _stored_beyond(self, count: int) -> int:
+        """How many tasks are stored, if they are more than so many; else 0."""
+        stored: int = self.status()["store"]["stored_tasks"]
+        return stored if stored > count else 0
 
     def control(self, name: str) -> dict[str, Any]:
         answer = self.client.post(f"/api/simulation/{name}")

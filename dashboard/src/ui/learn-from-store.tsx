@@ -23,7 +23,7 @@ export function LearnFromStore() {
     }
   };
   return (
-    <div className="flex flex-none flex-wrap items-center gap-2 text-xs text-dim">
+    <div className="flex min-w-0 flex-wrap items-center gap-2 text-xs text-dim">
       {learners.map(({ name }) => (
         <button
           key={name}
