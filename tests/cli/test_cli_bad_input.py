@@ -156,6 +156,7 @@ def test_wrong_environment(hms: Hms, monkeypatch: pytest.MonkeyPatch) -> None:
         (["comprae"], "Did you mean 'compare'"),
         (["--bogus"], "--bogus"),
         (["generate"], "--out"),
+        (["train", "--schedulers", "hybrid_ml", "--generations", "1"], "--generations trains the order"),
         (["generate", "--out", "a.csv", "--size-range", "9,1"], "the lowest comes first"),
         (["generate", "--out", "a.csv", "--size-range", "wide"], "'wide'"),
         (["generate", "--out", "a.csv", "--rate", "-1"], "'-1'"),

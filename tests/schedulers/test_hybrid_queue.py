@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.learning.order import N_WEIGHTS, initial_weights
+from hybrid_scheduler.learning.order.network import N_WEIGHTS, initial_weights
 from hybrid_scheduler.model import InvalidInputError, Task, TaskBatch
 from hybrid_scheduler.model.device_columns import BACKLOG, QUEUED
 from hybrid_scheduler.model.view import ClusterView

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid_scheduler.learning.order import N_WEIGHTS, initial_weights, load_weights
+from hybrid_scheduler.learning.order.network import N_WEIGHTS, initial_weights, load_weights
 from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.schedulers.sjf import ShortestJobFirst
 from hybrid_scheduler.training.order import FIRST_SEED, OrderScenario, OrderTraining, Rehearsal, train_order

@@ -201,6 +201,14 @@ def _drawn(number: int, k: int, size: int) -> int:
     return min(int(turn * size), size - 1)
 
 
+@inlined
+def _among(candidates: IntArray, count: int, task: int) -> bool:
+    found = False
+    for k in range(count):
+        found = found or candidates[k] == task
+    return found
+
+
 @hot
 def pick(
     room: Records, heap: Records, c: IntArray, shortest: int, oldest: int, sampled: int, candidates: IntArray
@@ -231,23 +239,17 @@ def pick(
                 opened += 1
         candidates[count] = heap[node].task
         count += 1
-    by_key, task = count, c[OLDEST]
+    task = c[OLDEST]
     for _ in range(oldest):
         if task < 0:
             break
-        known = False
-        for k in range(by_key):
-            known = known or candidates[k] == task
-        if not known:
+        if not _among(candidates, count, task):
             candidates[count] = task
             count += 1
         task = room[task].newer
     for k in range(sampled if size > count else 0):
         task = heap[_drawn(c[DECISIONS], k, size)].task
-        known = False
-        for other in range(count):
-            known = known or candidates[other] == task
-        if not known:
+        if not _among(candidates, count, task):
             candidates[count] = task
             count += 1
     return count

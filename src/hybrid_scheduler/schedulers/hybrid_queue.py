@@ -10,17 +10,16 @@ import numpy as np
 
 from hybrid_scheduler.learning.forest.file import read_archive
 from hybrid_scheduler.learning.forest.option_search import DEVICES, note_node, predict_seconds
-from hybrid_scheduler.learning.order import (
+from hybrid_scheduler.learning.order.network import (
     ENERGY,
     MAX_OVERTAKEN,
     MONEY,
     N_WEIGHTS,
     STATE,
     checked_weights,
-    device_scores,
     load_weights,
-    start_best,
 )
+from hybrid_scheduler.learning.order.pairs import device_scores, start_best
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import Label, LabelBatch
@@ -42,6 +41,10 @@ from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 
 ORDER = "order"
 """Name of the network's weights in a saved model."""
+OVERTAKEN = 10_000
+"""How often a task may be overtaken before it has its turn, unless somebody says otherwise."""
+SHORTEST, OLDEST, SAMPLED = 8, 2, 4
+"""How many of the shortest waiting tasks, of the oldest and of the others it looks at, likewise."""
 
 
 @expect_kernel
@@ -106,14 +109,14 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
     def __init__(
         self,
         energy_weight: float | None = None,
-        max_overtaken: int = 10_000,
+        max_overtaken: int = OVERTAKEN,
         retrain_interval: int = 50,
         use_labels: bool = True,
         predictor: str = "forest",
         drift: bool = True,
-        shown_shortest: int = 8,
-        shown_oldest: int = 2,
-        shown_sampled: int = 4,
+        shown_shortest: int = SHORTEST,
+        shown_oldest: int = OLDEST,
+        shown_sampled: int = SAMPLED,
         seed: int = 0,
         weights: Weights | None = None,
     ) -> None:

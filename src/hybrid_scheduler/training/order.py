@@ -28,22 +28,20 @@ import numpy as np
 from hybrid_scheduler.cluster.node import UnlabelledTasks
 from hybrid_scheduler.engine.driver import Driver, simulated_node
 from hybrid_scheduler.learning.model_file import replacing
-from hybrid_scheduler.learning.order import ENERGY, MAX_OVERTAKEN, MONEY, N_WEIGHTS, STATE, initial_weights
+from hybrid_scheduler.learning.order.network import ENERGY, MAX_OVERTAKEN, MONEY, N_WEIGHTS, STATE, initial_weights
 from hybrid_scheduler.model.device_columns import PRICE, WATTS
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.physics.world import TimedTasks, World
 from hybrid_scheduler.scenario.random_nodes import random_world
 from hybrid_scheduler.schedulers.base import CompiledDispatcher, Scheduler
-from hybrid_scheduler.schedulers.hybrid_queue import HybridQueue, order_policy
+from hybrid_scheduler.schedulers.hybrid_queue import OLDEST, OVERTAKEN, SAMPLED, SHORTEST, order_policy
 from hybrid_scheduler.schedulers.sjf import ShortestJobFirst
 from hybrid_scheduler.workloads import PRESETS, WorkloadGenerator
 from hybrid_scheduler.workloads.capacity import capacity_of_tasks
 
 FIRST_SEED: Final = 1_000_000
 """Training scenarios have seeds from here on; benchmarks and claims use seeds far below."""
-SHOWN: Final = HybridQueue()
-"""The scheduler as it comes: what it is shown in a rehearsal is what it is shown in earnest."""
 
 
 @dataclass(frozen=True)
@@ -98,19 +96,22 @@ class Progress:
 
 
 class Rehearsal(CompiledDispatcher):
-    """The order on estimates instead of a forest's expectations, so that training needs no forest."""
+    """The order on estimates instead of a forest's expectations, so that training needs no forest.
+
+    It is shown what `hybrid_queue` is shown in earnest.
+    """
 
     uses_estimates = True
     idle_only = True
     kernel = order_policy
-    shown_shortest = SHOWN.shown_shortest
-    shown_oldest = SHOWN.shown_oldest
-    shown_sampled = SHOWN.shown_sampled
+    shown_shortest = SHORTEST
+    shown_oldest = OLDEST
+    shown_sampled = SAMPLED
 
     def __init__(self, weights: FloatArray, energy: float = 0.0, money: float = 0.0) -> None:
         self.state = np.zeros(STATE)
         self.state[:N_WEIGHTS] = weights
-        self.state[[ENERGY, MONEY, MAX_OVERTAKEN]] = energy, money, SHOWN.max_overtaken
+        self.state[[ENERGY, MONEY, MAX_OVERTAKEN]] = energy, money, OVERTAKEN
 
     def kernel_state(self) -> FloatArray:
         """Weights and what counts."""

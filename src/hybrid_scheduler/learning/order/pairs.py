@@ -1,21 +1,36 @@
-"""The network that orders a waiting room: it scores pairs of a waiting task and an option to start it now.
-
-Every input is a ratio, a logarithm of one or a share, so that one set of weights serves any number and mix of devices,
-any unit of time and any length of the room. What the user cares for is an input too. One hidden layer, and a linear
-path past it; trained by evolution strategies (`training.order`).
-"""
+"""Which waiting task starts where: pairs of a task and an option are measured, scored, and the best one is started."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Final
 
 import numba as nb
 import numpy as np
 
 from hybrid_scheduler.learning.forest.option_search import STEPS
-from hybrid_scheduler.learning.packaged import FOLDER
+from hybrid_scheduler.learning.order.network import (
+    ADVANTAGE,
+    BEST_OVER_USUAL,
+    CROWD,
+    DOLLARS_OVER_LEAST,
+    ENERGY,
+    ENERGY_WEIGHT,
+    HERE_OVER_BEST,
+    HERE_OVER_EARLIEST,
+    IDLE_SHARE,
+    IS_SHORTEST,
+    IS_SPLIT,
+    JOULES_OVER_LEAST,
+    MAX_OVERTAKEN,
+    MONEY,
+    MONEY_WEIGHT,
+    N_INPUTS,
+    UNSUITED,
+    WAITED_OVER_BEST,
+    WAITED_OVER_LONGEST,
+    score,
+)
 from hybrid_scheduler.model.device_columns import (
     AVAILABLE,
     BACKLOG,
@@ -28,7 +43,6 @@ from hybrid_scheduler.model.device_columns import (
     QUEUED,
     WATTS,
 )
-from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.kernel import (
     CHOSEN,
     PART_DEVICE,
@@ -42,35 +56,6 @@ from hybrid_scheduler.model.kernel import (
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.task_columns import FIXED, OVERTAKEN, SHARED, TASK_MEMORY, WAITING_SINCE
 
-INPUTS: Final = (
-    "seconds here over seconds on the best device",
-    "seconds here over those until the earliest completion anywhere",
-    "best seconds over the usual of those that wait",
-    "time waited over best seconds",
-    "time waited over that of the longest waiting",
-    "tasks waiting per device",
-    "share of devices that are idle",
-    "how much better the device suits this task than the others shown",
-    "whether the task is split",
-    "whether it is the shortest",
-    "how little the device suits the tasks shown",
-    "energy here over the least, weighted",
-    "cost here over the least, weighted",
-    "weight of energy",
-    "weight of money",
-)
-N_INPUTS: Final = len(INPUTS)
-N_HIDDEN: Final = 8
-_HIDDEN_BIAS: Final = N_INPUTS * N_HIDDEN
-_OUTPUT: Final = _HIDDEN_BIAS + N_HIDDEN
-_LINEAR: Final = _OUTPUT + N_HIDDEN
-_BIAS: Final = _LINEAR + N_INPUTS
-N_WEIGHTS: Final = _BIAS + 1
-
-ENERGY, MONEY, MAX_OVERTAKEN = range(N_WEIGHTS, N_WEIGHTS + 3)
-"""Behind the weights in the kernel's state: what counts, and how often a task may be overtaken."""
-STATE: Final = N_WEIGHTS + 3
-
 TINY: Final = 1e-12
 FAR: Final = 4.0
 """Logarithms of ratios are cut off here: beyond a factor of fifty it makes no difference."""
@@ -79,22 +64,6 @@ UNSUITABLE: Final = 3.0
 
 SECONDS, EARLIEST, JOULES, DOLLARS = range(4)
 """Columns of what is best for a task."""
-
-WEIGHTS_FILE: Final = FOLDER / "order.npy"
-
-
-@nb.njit(cache=True)
-def score(x: FloatArray, weights: FloatArray) -> float:
-    """How much is to be said for starting this pair now; above 0 it may start."""
-    total = weights[_BIAS]
-    for i in range(N_INPUTS):
-        total += weights[_LINEAR + i] * x[i]
-    for h in range(N_HIDDEN):
-        a = weights[_HIDDEN_BIAS + h]
-        for i in range(N_INPUTS):
-            a += weights[h * N_INPUTS + i] * x[i]
-        total += weights[_OUTPUT + h] * (a / (1.0 + abs(a)))
-    return total  # type: ignore[no-any-return]
 
 
 @nb.njit(cache=True)
@@ -252,18 +221,18 @@ def _survey(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tupl
 @nb.njit(cache=True)
 def _note_room(x: FloatArray, waiting: float, idle: int, up: int, state: FloatArray) -> None:
     """Inputs that all pairs share."""
-    x[5] = math.log(1.0 + waiting / up)
-    x[6] = idle / up
-    x[13], x[14] = state[ENERGY], state[MONEY]
+    x[CROWD] = math.log(1.0 + waiting / up)
+    x[IDLE_SHARE] = idle / up
+    x[ENERGY_WEIGHT], x[MONEY_WEIGHT] = state[ENERGY], state[MONEY]
 
 
 @nb.njit(cache=True)
 def _note_task(x: FloatArray, k: int, waited: float, longest: float, usual: float, least: FloatArray) -> None:
     """Inputs that all options of a task share."""
-    x[2] = min(max(math.log(max(least[k, SECONDS], TINY)) - usual, -FAR), FAR)
-    x[3] = math.log(1.0 + waited / least[k, SECONDS])
-    x[4] = waited / longest
-    x[9] = 1.0 if k == 0 else 0.0
+    x[BEST_OVER_USUAL] = min(max(math.log(max(least[k, SECONDS], TINY)) - usual, -FAR), FAR)
+    x[WAITED_OVER_BEST] = math.log(1.0 + waited / least[k, SECONDS])
+    x[WAITED_OVER_LONGEST] = waited / longest
+    x[IS_SHORTEST] = 1.0 if k == 0 else 0.0
 
 
 @nb.njit(cache=True)
@@ -279,13 +248,13 @@ def _option_score(
     state: FloatArray,
 ) -> float:
     """The score of one option, given what its task and the room have noted."""
-    x[0] = math.log(max(seconds, TINY) / least[SECONDS])
-    x[1] = _log_ratio(seconds, least[EARLIEST])
-    x[7] = suits - unsuited
-    x[8] = 1.0 if split else 0.0
-    x[10] = unsuited
-    x[11] = state[ENERGY] * _log_ratio(joules, least[JOULES])
-    x[12] = state[MONEY] * _log_ratio(dollars, least[DOLLARS])
+    x[HERE_OVER_BEST] = math.log(max(seconds, TINY) / least[SECONDS])
+    x[HERE_OVER_EARLIEST] = _log_ratio(seconds, least[EARLIEST])
+    x[ADVANTAGE] = suits - unsuited
+    x[IS_SPLIT] = 1.0 if split else 0.0
+    x[UNSUITED] = unsuited
+    x[JOULES_OVER_LEAST] = state[ENERGY] * _log_ratio(joules, least[JOULES])
+    x[DOLLARS_OVER_LEAST] = state[MONEY] * _log_ratio(dollars, least[DOLLARS])
     return score(x, state)
 
 
@@ -406,45 +375,3 @@ def device_scores(waiting: FloatArray, times: FloatArray, devices: FloatArray, s
             joules, dollars = seconds * devices[d, WATTS], seconds * devices[d, PRICE]
             scores[d] = _option_score(x, seconds, joules, dollars, False, slower[0, d], unsuited[d], least[0], state)
     return scores
-
-
-def initial_weights(seed: int = 0) -> FloatArray:
-    """Where training begins: prefer the fast device and the short task, wait for a device that finishes it earlier.
-
-    Only the linear path speaks; the hidden layer is drawn at random and weighs nothing yet.
-    """
-    weights = np.zeros(N_WEIGHTS)
-    weights[:_HIDDEN_BIAS] = np.random.default_rng(seed).normal(0.0, 0.3, _HIDDEN_BIAS)
-    for number, value in {0: -0.5, 1: -3.0, 2: -1.0, 7: -0.5, 11: -2.0, 12: -2.0}.items():
-        weights[_LINEAR + number] = value
-    weights[_BIAS] = 1.0
-    return weights
-
-
-def load_weights(path: str | Path = WEIGHTS_FILE) -> FloatArray:
-    """Weights from a file, by default those that travel with the package.
-
-    Raises:
-        InvalidInputError: The file is missing, or holds something else.
-    """
-    try:
-        weights = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(
-            f"{path}: the weights of the order cannot be read ({error}); train them again"
-        ) from error
-    return checked_weights(weights)
-
-
-def checked_weights(weights: FloatArray) -> FloatArray:
-    """The weights, if they can be.
-
-    Raises:
-        InvalidInputError: There are more or fewer than the network has, or they are not numbers.
-    """
-    weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != (N_WEIGHTS,) or not np.isfinite(weights).all():
-        raise InvalidInputError(
-            f"the order has weights of shape {weights.shape}, but it must be {N_WEIGHTS} finite numbers; train it again"
-        )
-    return weights
