@@ -191,6 +191,31 @@ describe("the guided run", () => {
     ]);
     expect(localStorage.getItem("hms.show-me")).toBe("null");
   });
+  it("waits for the first update of a page just opened", async () => {
+    vi.stubGlobal("fetch", service(200));
+    live.set(initialState);
+    const started = startShowMe();
+    live.set({ ...live.get(), connection: "open" });
+    expect(asked).toEqual([]);
+    live.set({ ...live.get(), update: update(1) });
+    await started;
+    expect(showMe.get()?.act.title).toBe(ACTS[0]?.title);
+    expect(live.get().notices).toEqual([]);
+    await skipShowMe();
+  });
+  it("says so at once where the connection is lost, and after a while where none comes", async () => {
+    vi.useFakeTimers();
+    live.set({ ...initialState, connection: "lost" });
+    await startShowMe();
+    live.set({ ...live.get(), connection: "connecting" });
+    const started = startShowMe();
+    await vi.advanceTimersByTimeAsync(11_000);
+    await started;
+    vi.useRealTimers();
+    expect(showMe.get()).toBeNull();
+    const needs = expect.stringContaining("needs a connection");
+    expect(live.get().notices.map(({ message }) => message)).toEqual([needs, needs]);
+  });
   it("does not begin where the service refuses, and says what it said", async () => {
     vi.stubGlobal("fetch", service(403));
     await startShowMe();

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "dashboard"
 BUILT = ROOT / "src/hybrid_scheduler/server/static/index.html"
 COMMAND = [str(Path(sys.executable).with_name("hms")), "serve"]
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 """The first start on a machine compiles the physics."""
 STOP_SECONDS = 30.0
 

@@ -95,15 +95,37 @@ function obstacle(update: SimulationUpdate | null): string | null {
 
 let starting = false;
 
+/** Who is quicker than the connection of a page just opened need not ask twice. */
+const CONNECT_MS = 10_000;
+
+function firstUpdate(): Promise<void> {
+  const known = () => {
+    const { connection, update } = live.get();
+    return connection === "lost" || (connection === "open" && update !== null);
+  };
+  if (known()) return Promise.resolve();
+  return new Promise((resolve) => {
+    const stop = () => {
+      clearTimeout(timer);
+      unsubscribe();
+      resolve();
+    };
+    const timer = setTimeout(stop, CONNECT_MS);
+    const unsubscribe = live.subscribe(() => known() && stop());
+  });
+}
+
 export async function startShowMe(): Promise<void> {
   if (running !== null || starting) return;
+  starting = true;
+  await firstUpdate();
   const { update } = live.get();
   const problem = obstacle(update);
   if (problem !== null || update?.settings == null) {
+    starting = false;
     notify("warning", problem ?? "There is no race to show.");
     return;
   }
-  starting = true;
   const pace = paceOf(window.location.search);
   const restore = restoring(update.settings);
   // First what will be the last call: who may not make it, or could not put a trace back, had better not begin.
