@@ -208,8 +208,10 @@ def test_mistakes(schedulers: Any, keywords: dict[str, Any], says: str) -> None:
 
 
 def test_load_scheduler() -> None:
-    packaged, cold = hs.load_scheduler("rl_agent"), hs.load_scheduler("rl_agent", gpus=2)
-    assert packaged.figures() != cold.figures()  # type: ignore[attr-defined]
+    known, cold = hs.load_scheduler("hybrid_ml"), hs.load_scheduler("hybrid_ml", gpus=2)
+    assert known.figures() != cold.figures()  # type: ignore[attr-defined]
+    packaged, elsewhere = hs.load_scheduler("rl_agent"), hs.load_scheduler("rl_agent", gpus=2)
+    assert packaged.figures() == elsewhere.figures()  # type: ignore[attr-defined]
     assert hs.load_scheduler("hybrid_ml", energy_weight=0.25).parameters()["energy_weight"] == 0.25
     packaged.save_model("mine.pth")  # type: ignore[attr-defined]
     assert hs.load_scheduler("rl_agent", model="mine.pth").figures() == packaged.figures()  # type: ignore[attr-defined]

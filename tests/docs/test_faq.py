@@ -18,9 +18,9 @@ from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.experiments.heavy import LOAD, Heavy
 from hybrid_scheduler.hardware.sizes import DEFAULT_SIZES
-from hybrid_scheduler.learning.dqn.agent import TRUST_AFTER
-from hybrid_scheduler.learning.dqn.network import BATCH, CAPACITY, TARGET_EVERY
-from hybrid_scheduler.learning.dqn.policy import Layout
+from hybrid_scheduler.learning.dqn.agent import YOUNG
+from hybrid_scheduler.learning.dqn.layout import Layout
+from hybrid_scheduler.learning.dqn.network import BATCH, CAPACITY, FOLLOW
 from hybrid_scheduler.learning.drift import THRESHOLD
 from hybrid_scheduler.learning.features import FEATURES
 from hybrid_scheduler.live import plan
@@ -34,7 +34,7 @@ from hybrid_scheduler.scenario.scenario import DEFAULT_LOAD
 from hybrid_scheduler.scenario.sources import DEFAULT_PARENTS
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
-from hybrid_scheduler.training.pretrained import TASKS
+from hybrid_scheduler.training.any_node import RACES, TASKS
 from hybrid_scheduler.workloads.capacity import capacity
 from hybrid_scheduler.workloads.shapes import MixedShapes
 
@@ -124,14 +124,14 @@ def _facts() -> dict[str, list[str]]:
         ],
         "What are ε-greedy, replay, target network, double and dueling?": [
             f"{CAPACITY} remembered outcomes, {BATCH} at a time",
-            f"renewed every {TARGET_EVERY} steps",
+            f"{FOLLOW:g} of the difference with every step",
         ],
         "How big is the network, and why?": [
             f"{agent.hidden} units, {sum(math.prod(shape) for shape in layout.value_shapes)} weights"
         ],
         "How long until it is warm, does it do worse at first, and can it be pretrained?": [
-            f"has seen {TASKS} tasks",
-            f"in full after {TRUST_AFTER} gradient steps",
+            f"has seen {RACES * TASKS} tasks on {RACES} nodes",
+            f"in full after {YOUNG} gradient steps",
         ],
         "What does the energy weight do at 0 and at 1?": [f"{agent.energy_weight:g} is the default"],
         "Does it learn that a big transfer can eat a speedup?": [

@@ -39,6 +39,7 @@ from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS
 from hybrid_scheduler.store import reserve
 from hybrid_scheduler.store.learning import KEPT
 from hybrid_scheduler.store.limits import DEFAULT_LIMITS
+from hybrid_scheduler.training.any_node import RACES
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_TESTS = {"faq.md", "gallery.md", "queues-and-amdahl.md", "forests-and-q-learning.md"}
@@ -90,6 +91,7 @@ def _facts() -> dict[str, list[str]]:
             f"the latest {forest.window} rows",
             "share of {:.0f}, {:.0f} or {:.0f} %".format(*(100 * share for share in agent.fractions)),
             f"`max_overtaken` times ({_spaced(queue.max_overtaken)})",
+            f"trained on {RACES} random nodes",
             f"`{_balanced()}` by default",
         ],
         "oracle.md": [SEARCH, f"the {100 // STEPS} % grid"],

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from page_figures import missing, unexplained
 
-from hybrid_scheduler.learning.dqn.network import BATCH, CAPACITY, TARGET_EVERY
-from hybrid_scheduler.learning.dqn.policy import Layout
+from hybrid_scheduler.learning.dqn.layout import CONTEXT, OPTION, Layout, second_layer
+from hybrid_scheduler.learning.dqn.network import BATCH, CAPACITY, FOLLOW
 from hybrid_scheduler.model import Task, TaskBatch
 from hybrid_scheduler.physics.cost import MAX_SPEEDUP, gpu_speedup
 from hybrid_scheduler.physics.device import PCIE_MB_PER_SECOND, ClusterSpec
@@ -19,7 +19,7 @@ from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
-from hybrid_scheduler.training.pretrained import TASKS
+from hybrid_scheduler.training.any_node import RACES, TASKS
 from hybrid_scheduler.workloads.capacity import capacity
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "theory"
@@ -107,13 +107,14 @@ def _learning_facts() -> list[str]:
         f"γ = {agent.gamma:g}, the default",
         f"ten decisions later counts {agent.gamma**10:.1f} of one now",
         f"about {1 / (1 - agent.gamma):.0f} decisions matter",
-        f"{layout.inputs} numbers in, an estimate for each of {layout.actions} actions",
-        f"two layers of {agent.hidden} units",
+        f"{CONTEXT} numbers about task, goals and node and {OPTION} about",
+        f"two layers of {agent.hidden} and {second_layer(agent.hidden)} units",
+        f"all {layout.options} options of the default node",
         f"a batch of {BATCH} remembered steps",
-        f"practice, {TASKS} tasks of it",
+        f"practice, {RACES * TASKS} tasks on {RACES} nodes",
         f"{agent.training_epsilon:g} when training starts, {agent.epsilon:g} once trained",
         f"remembered, {CAPACITY} of them",
-        f"only every {TARGET_EVERY} steps",
+        f"{FOLLOW:g} of the difference with every step",
     ]
 
 

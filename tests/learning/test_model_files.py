@@ -20,6 +20,7 @@ import torch
 from sklearn.dummy import DummyRegressor
 
 from hybrid_scheduler.learning.agent_file import read_agent, write_agent
+from hybrid_scheduler.learning.dqn.layout import CPUS, EXCESS, HIDDEN, SECOND
 from hybrid_scheduler.learning.forest.file import read_archive, write_archive
 from hybrid_scheduler.learning.model_file import CHECKSUM, FREE_BYTES, replacing
 from hybrid_scheduler.learning.packaged import FOLDER, fits_node
@@ -103,10 +104,10 @@ def test_packaged_models_load(name: str) -> None:
     learner = create_scheduler(name)
     assert isinstance(learner, Learner)
     assert load_pretrained(learner, World())
-    assert not load_pretrained(learner, World(ClusterSpec.default(3)))
+    assert load_pretrained(learner, World(ClusterSpec.default(3))) == (name == "rl_agent"), "it is for any node"
 
 
-def test_packaged_models_are_for_the_default_node() -> None:
+def test_packaged_forests_are_for_the_default_node() -> None:
     assert fits_node(ClusterSpec.default().public_table())
     for other in (ClusterSpec.default(5), ClusterSpec.default(4, memory_per_gpu=4000.0)):
         assert not fits_node(other.public_table())
@@ -250,13 +251,13 @@ def test_a_forest_that_does_not_fit_together(tmp_path: Path) -> None:
 
 def test_an_agent_that_does_not_fit_together(tmp_path: Path) -> None:
     path = tmp_path / "m.pth"
-    for key, value in (("cpus", 10**9), ("gpus", 5), ("hidden", 10**9), ("hidden", 8), ("fractions", [0.5] * 99)):
+    for key, value in (("cpus", 10**9), ("gpus", 99), ("hidden", 10**9), ("hidden", 8), ("fractions", [0.5] * 99)):
         contents = read_agent(FOLDER / MODELS["rl_agent"])
-        contents["node"][key] = value
+        contents["sizes"][key] = value
         write_agent(path, contents)
         with pytest.raises(InvalidInputError, match="damaged or incomplete"):
             create_scheduler("rl_agent").load_model(path)  # type: ignore[attr-defined]
-    for place, figure in ((0, 3.0), (3, 1e6), (7, 0.0), (7, math.nan)):
+    for place, figure in ((CPUS, 30.0), (HIDDEN, 1e6), (SECOND, 0.0), (SECOND, math.nan), (EXCESS, -1.0)):
         contents = read_agent(FOLDER / MODELS["rl_agent"])
         contents["agent"]["header"][place] = figure
         write_agent(path, contents)

@@ -95,8 +95,9 @@ def compare(
         weights: What the learners care for: ``{"time": 0.6, "energy": 0.2, "money": 0.2}`` or the same as text,
             ``"time=0.6,energy=0.2,money=0.2"``; not negative, scaled to sum 1.
         energy_weight: The older way: 0 time only, 1 energy only.
-        train_tasks: Train learners that are given by name from scratch on so many tasks of the same kind and another
-            seed; 0 starts them cold. By default they go on from the packaged models, where those fit the node.
+        train_tasks: Train learners that are given by name on so many tasks of the same kind and another seed first,
+            forests from nothing, the agent from its packaged network on; 0 starts them cold. By default they go on
+            from the packaged models, where those fit the node.
         model: Saved models to load instead, one or several.
         config: A `config.yaml` with defaults; the environment and `.env` are then read too.
         progress: Told now and then how many decisions each scheduler has made.

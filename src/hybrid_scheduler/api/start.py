@@ -19,7 +19,8 @@ class Start:
 
     Attributes:
         models: Files to load, each for the learners that read its kind of file.
-        train_tasks: Train from scratch on so many tasks; 0 starts cold; None takes the packaged model where it fits.
+        train_tasks: Train on so many tasks, forests from nothing, the agent from its packaged network on; 0 starts
+            cold; None takes the packaged model where it fits.
     """
 
     models: tuple[Path, ...] = ()

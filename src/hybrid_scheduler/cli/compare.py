@@ -45,7 +45,7 @@ TrainTasks = Annotated[
     typer.Option(
         parser=options.whole(0, 10**8),
         metavar="N",
-        help="Train the learners from scratch on N tasks of the same kind and another seed; 0 starts them cold."
+        help="Train the learners on N tasks of the same kind and another seed first; 0 starts them cold."
         " Default: the packaged models, where they fit the node.",
         show_default=False,
     ),

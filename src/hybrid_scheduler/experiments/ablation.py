@@ -58,7 +58,7 @@ class Ablation(Racing):
     plots: ClassVar[tuple[str, ...]] = ("ablation", "learning_curve")
     parameter: ClassVar[str | None] = "world"
     default_seeds: ClassVar[int] = 5
-    default_parameters: ClassVar[Mapping[str, object]] = {"energy_weight": 0.0}
+    default_parameters: ClassVar[Mapping[str, object]] = {"energy_weight": 0.0, "pretrained": False}
 
     tasks: int = 5000
     train_tasks: int = 15_000

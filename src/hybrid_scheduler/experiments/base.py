@@ -26,6 +26,9 @@ Figures = Mapping[str, Mapping[str, float]]
 Arrays = Mapping[str, Mapping[str, FloatArray]]
 """By name and scheduler (or column)."""
 
+TRAINED = "the forests from nothing, the agent from its packaged network on"
+"""How training begins, in words."""
+
 
 @dataclass(frozen=True)
 class Unit:

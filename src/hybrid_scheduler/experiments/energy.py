@@ -59,8 +59,9 @@ WEIGHTS = tuple(
 class Energy(Racing):
     """The learners with weights of time, energy and money from one alone to all alike; the others stand still.
 
-    `rl_agent` is trained from scratch for its weights, on `train_tasks` tasks at the same load; the forests, which
-    learn how long tasks take, are trained once per seed on the same tasks. The first fifth of the tasks does not count.
+    `rl_agent` is trained for its weights, from the packaged network on, on `train_tasks` tasks at the same load; the
+    forests, which learn how long tasks take, are trained once per seed on the same tasks. The first fifth of the tasks
+    does not count.
     """
 
     name: ClassVar[str] = "energy"
@@ -111,8 +112,8 @@ class Energy(Racing):
     def facts(self) -> dict[str, object]:
         """How learners start."""
         start = (
-            f"rl_agent is trained from scratch for its weights on {self.train_tasks} tasks of another seed at the same "
-            "load; the forests, which learn times, once per seed on the same tasks"
+            f"rl_agent is trained for its weights, from the packaged network on, on {self.train_tasks} tasks of "
+            "another seed at the same load; the forests, which learn times, once per seed on the same tasks"
         )
         return {"start": start, "load": LOAD, "warmup": self.tasks // 5}
 

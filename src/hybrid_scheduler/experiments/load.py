@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from hybrid_scheduler.experiments.base import Point, Record, Unit
+from hybrid_scheduler.experiments.base import TRAINED, Point, Record, Unit
 from hybrid_scheduler.experiments.racing import PRESET, Racing
 from hybrid_scheduler.experiments.result import PointResult
 from hybrid_scheduler.schedulers.base import Learner
@@ -70,5 +70,5 @@ class Load(Racing):
 
     def facts(self) -> dict[str, object]:
         """How learners start."""
-        start = f"learners are trained from scratch for response time alone on {self.train_tasks} tasks of another seed"
+        start = f"learners are trained for response time alone on {self.train_tasks} tasks of another seed, {TRAINED}"
         return {"start": f"{start}, at loads from light to heavy", "warmup": self.tasks // 5}

@@ -59,7 +59,7 @@ class Racing(Experiment):
         return Scenario(RecordedTasks(drawn.with_arrivals(stretched)), self.world, seed=other)
 
     def trained(self, name: str, seed: int, training: Scenario, **changes: object) -> Scheduler:
-        """One of the schedulers, a learner trained from scratch."""
+        """One of the schedulers, a learner trained: a forest from nothing, the agent from its packaged network on."""
         scheduler = self.create(name, seed, **changes)
         train_scheduler(scheduler, training)
         return scheduler
@@ -78,7 +78,10 @@ class Racing(Experiment):
         """How learners start that are made by `packaged`, in words."""
         if fits_package(self.world.cluster):
             return "learners continue from the models in the package and go on learning"
-        return f"no packaged model fits this node: learners are trained on {self.train_tasks} tasks of another seed"
+        return (
+            "the agent continues from the model in the package; learners whose packaged model does not fit this node "
+            f"are trained on {self.train_tasks} tasks of another seed"
+        )
 
     def race(
         self,

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.experiments.base import Experiment, Record, Unit
+from hybrid_scheduler.experiments.base import TRAINED, Experiment, Record, Unit
 from hybrid_scheduler.experiments.figures import numbers
 from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model.outcome import OutcomeBatch
@@ -88,7 +88,7 @@ class Shift(Experiment):
 
     def facts(self) -> dict[str, object]:
         """How learners start, and the published figures."""
-        start = f"learners are trained from scratch on {self.train_tasks} {BEFORE} tasks of another seed"
+        start = f"learners are trained on {self.train_tasks} {BEFORE} tasks of another seed, {TRAINED}"
         return {"start": start, "reference": REFERENCE}
 
 

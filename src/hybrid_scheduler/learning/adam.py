@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Column = NDArray[np.float32]
 
 FIRST, SECOND, TINY = 0.9, 0.999, 1e-8
+VIEWS = ("_flat", "_gradient", "_acting", "_acted_on")
 
 
 class Weights:
@@ -78,10 +79,12 @@ class Adam:
         weights: What it moves.
         params: The flat array compiled code acts on; kept up to date.
         start: Where the weights begin there.
+        average: A copy of the weights that follows them and is acted on in their place; None: they are.
     """
 
-    def __init__(self, weights: Weights, params: FloatArray, start: int) -> None:
+    def __init__(self, weights: Weights, params: FloatArray, start: int, average: Weights | None = None) -> None:
         self.weights, self._params, self._start = weights, params, start
+        self.average = average
         self._mean, self._square = (np.zeros(len(weights.flat), dtype=np.float32) for _ in range(2))
         self.steps = 0
         self._look()
@@ -89,28 +92,36 @@ class Adam:
     def _look(self) -> None:
         """Bind the views; not part of a copy, whose views must look into its own arrays."""
         self._flat, self._gradient = self.weights.flat.numpy(), self.weights.gradient.numpy()
+        self._acting = self._flat if self.average is None else self.average.flat.numpy()
         self._acted_on = self._params[self._start : self._start + len(self._flat)]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in ("_flat", "_gradient", "_acted_on")}
+        return {key: value for key, value in self.__dict__.items() if key not in VIEWS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._look()
+
+    def move(self, params: FloatArray, start: int) -> None:
+        """Keep another flat array up to date from now on."""
+        self._params, self._start = params, start
         self._look()
 
     def squared_norm(self) -> float:
         """Of the gradient."""
         return float(self._gradient @ self._gradient)
 
-    def step(self, rate: float, scale: float = 1.0) -> None:
-        """Go along the gradient times `scale`."""
+    def step(self, rate: float, scale: float = 1.0, follow: float = 1.0) -> None:
+        """Go along the gradient times `scale`; the average goes this share of its difference to the weights."""
         self.steps += 1
         _step(
             self._flat,
             self._gradient,
             self._mean,
             self._square,
+            self._acting,
             self._acted_on,
+            follow,
             scale,
             rate / (1.0 - FIRST**self.steps),
             1.0 / (1.0 - SECOND**self.steps) ** 0.5,
@@ -118,7 +129,7 @@ class Adam:
 
     def export(self) -> None:
         """Write the weights where compiled code reads them, when something else than a step has changed them."""
-        self._acted_on[:] = self._flat
+        self._acted_on[:] = self._acting
 
     def state(self) -> dict[str, Any]:
         """What is needed to go on."""
@@ -139,21 +150,24 @@ def _step(
     gradient: Column,
     mean: Column,
     square: Column,
+    acting: Column,
     acted_on: FloatArray,
+    follow: float,
     scale: float,
     rate: float,
     root: float,
 ) -> None:
     # In single precision throughout, like the weights.
     scale_, rate_, root_, tiny = np.float32(scale), np.float32(rate), np.float32(root), np.float32(TINY)
-    keep, rest = np.float32(FIRST), np.float32(1.0 - FIRST)
+    keep, rest, follow_ = np.float32(FIRST), np.float32(1.0 - FIRST), np.float32(follow)
     keep_square, rest_square = np.float32(SECOND), np.float32(1.0 - SECOND)
     for i in range(len(weights)):
         slope = gradient[i] * scale_
         mean[i] = keep * mean[i] + rest * slope
         square[i] = keep_square * square[i] + rest_square * slope * slope
         weights[i] -= rate_ * mean[i] / (np.sqrt(square[i]) * root_ + tiny)
-        acted_on[i] = weights[i]
+        acting[i] += follow_ * (weights[i] - acting[i])
+        acted_on[i] = acting[i]
 
 
 @contextmanager

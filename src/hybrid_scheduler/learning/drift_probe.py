@@ -29,6 +29,8 @@ MARGIN = 0.25
 TYPICAL_RATE = 0.01
 TYPICAL_AT_FIRST = 0.5
 """Log error taken for typical at the start, and after a change."""
+MOST_SINGLE = 32
+"""Devices up to which every one of a new node is probed."""
 SETTLE = 50
 """Outcomes after a change in which no other is noticed: errors are large until the new world has been learned."""
 
@@ -91,16 +93,22 @@ class DriftProbe:
         """Whether a change was noticed only just now."""
         return self.happened and self.since <= SETTLE
 
-    def group_seen(self, group: int) -> int:
-        """Outcomes of a group's devices since the last change."""
-        return int(self.seen[np.array(self.groups) == group].sum())
+    def unheard(self) -> list[list[int]]:
+        """Sets of devices of which little has been heard: groups after a change, single devices on a node that is new.
+
+        What is public of devices may be equal and their speeds not, so a new node is met device by device, unless it is
+        large.
+        """
+        single = not self.happened and len(self.groups) <= MOST_SINGLE
+        sets: dict[int, list[int]] = {}
+        for device, group in enumerate(self.groups):
+            sets.setdefault(device if single else group, []).append(device)
+        return [devices for devices in sets.values() if self.seen[devices].sum() < PROBES]
 
     def state(self) -> dict[str, object]:
         """What is needed to go on after a restart."""
         return {
             "usual": self.typical,
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
             "signs": self.signs,
             "seen": self.seen.tolist(),
             "since": self.since,
@@ -110,6 +118,5 @@ class DriftProbe:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`."""
         self.typical, self.since, self.happened = float(state["usual"]), int(state["since"]), bool(state["happened"])
-        self.low, self.high = np.array(state["low"]), np.array(state["high"])
         self.signs = [(int(device), bool(sign)) for device, sign in state["signs"]]
         self.seen = np.array(state["seen"], dtype=np.int64)

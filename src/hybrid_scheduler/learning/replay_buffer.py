@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,17 +16,15 @@ class ReplayBuffer:
     Args:
         capacity: Rows kept.
         columns: Name and width of each column; width 0 is a plain number.
-        added: The last of them that files of earlier versions lack; they are 0 in rows of such a file.
     """
 
-    def __init__(self, capacity: int, columns: dict[str, int], added: Sequence[str] = ()) -> None:
+    def __init__(self, capacity: int, columns: dict[str, int]) -> None:
         self.capacity = capacity
         self._places: dict[str, slice | int] = {}
         total = 0
         for name, width in columns.items():
             self._places[name] = slice(total, total + width) if width else total
             total += width or 1
-        self._widths = total, total - sum(columns[name] or 1 for name in added)
         # One row holds everything of a transition, so that drawing one is one copy.
         self.rows = np.zeros((capacity, total), dtype=np.float32)
         self.total = 0
@@ -36,10 +33,11 @@ class ReplayBuffer:
         return min(self.total, self.capacity)
 
     def add(self, **values: Any) -> None:
-        """Store one row."""
+        """Store one row; a column may be given fewer values than it is wide, and keeps others behind them."""
         row = self.rows[self.total % self.capacity]
         for name, value in values.items():
-            row[self._places[name]] = value
+            place = self._places[name]
+            row[slice(place.start, place.start + len(value)) if isinstance(place, slice) else place] = value
         self.total += 1
 
     def sample(self, rng: np.random.Generator, count: int, newest: int = 0) -> dict[str, FloatColumn]:
@@ -48,8 +46,23 @@ class ReplayBuffer:
         if newest:
             recent = rng.integers(0, min(newest, len(self)), count // 2)
             chosen[: count // 2] = (self.total - 1 - recent) % self.capacity
-        drawn = self.rows[chosen]
+        return self.columns(chosen)
+
+    def columns(self, rows: NDArray[np.int64]) -> dict[str, FloatColumn]:
+        """The columns of some rows."""
+        drawn = self.rows[rows]
         return {name: drawn[:, place] for name, place in self._places.items()}
+
+    def widened(self, columns: dict[str, int]) -> ReplayBuffer:
+        """The same rows with the same columns, some of them wider; the new places are 0."""
+        wider = ReplayBuffer(self.capacity, columns)
+        wider.total, count = self.total, len(self)
+        for name, place in self._places.items():
+            target = wider._places[name]
+            if isinstance(place, slice) and isinstance(target, slice):
+                target = slice(target.start, target.start + place.stop - place.start)
+            wider.rows[:count, target] = self.rows[:count, place]
+        return wider
 
     def state(self) -> dict[str, Any]:
         """What is needed to go on: the filled rows, as a tensor, and the count."""
@@ -60,8 +73,7 @@ class ReplayBuffer:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`."""
         rows = state["rows"].numpy()
-        if rows.shape[1] not in self._widths:
-            raise ValueError(f"its rows have {rows.shape[1]} columns, not {self._widths[0]}")
+        if rows.shape[1] != self.rows.shape[1]:
+            raise ValueError(f"its rows have {rows.shape[1]} columns, not {self.rows.shape[1]}")
         self.total = int(state["total"])
-        self.rows[: len(rows), : rows.shape[1]] = rows
-        self.rows[: len(rows), rows.shape[1] :] = 0.0
+        self.rows[: len(rows)] = rows

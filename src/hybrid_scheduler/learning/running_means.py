@@ -11,7 +11,8 @@ from hybrid_scheduler.model.task import FloatArray
 OUTCOMES = 64
 """Outcomes from which the agent takes what tasks and times are usually like."""
 MEAN_OVER = 20_000
-"""Mean response, energy and money are plain means over so many outcomes, then running ones of that length."""
+"""Means are plain ones over so many outcomes, then running ones of that length."""
+FIGURES = ("response", "energy", "money", "service")
 
 
 class Scales(NamedTuple):
@@ -29,11 +30,19 @@ class Scales(NamedTuple):
 
 
 class RunningMeans:
-    """Mean costs, kept up to date, and the scales of features and times, taken once from the first outcomes."""
+    """Mean costs on a node, kept up to date, and the scales of features and times, taken once from the first outcomes.
+
+    Attributes:
+        response: Seconds of response.
+        energy: Joules.
+        money: Dollars.
+        service: Seconds a task was expected to take on the device that is fastest for it.
+        known: Whether the scales stand.
+    """
 
     def __init__(self) -> None:
-        self.response, self.energy, self.count = 1.0, 1.0, 0
-        self.money, self.bills = 1.0, 0
+        self.response = self.energy = self.money = self.service = 1.0
+        self.count = 0
         self.reward = -1.0
         self.known = False
         self._raw: list[FloatArray] = []
@@ -41,15 +50,15 @@ class RunningMeans:
 
     def start_over(self) -> None:
         """The world has changed: its mean costs count from now on, or new differences would drown in old scales."""
-        self.count = self.bills = 0
+        self.count = 0
 
-    def average(self, response: float, energy: float, money: float) -> None:
+    def average(self, response: float, energy: float, money: float, service: float) -> None:
         """Take in what a task cost."""
         self.count = min(self.count + 1, MEAN_OVER)
         self.response += (response - self.response) / self.count
         self.energy += (energy - self.energy) / self.count
-        self.bills = min(self.bills + 1, MEAN_OVER)
-        self.money += (money - self.money) / self.bills
+        self.money += (money - self.money) / self.count
+        self.service += (service - self.service) / self.count
 
     def take_scales(self, raw: FloatArray, wholes: list[float]) -> Scales:
         """Take in one of the first outcomes; returns the scales so far, which stand when they are `known`."""
@@ -64,12 +73,10 @@ class RunningMeans:
 
     def state(self) -> dict[str, Any]:
         """What is needed to go on."""
-        figures = {"response": self.response, "energy": self.energy, "count": self.count, "known": self.known}
-        return {**figures, "money": self.money, "bills": self.bills}
+        return {**{name: getattr(self, name) for name in FIGURES}, "count": self.count, "known": self.known}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`."""
-        self.response, self.energy = float(state["response"]), float(state["energy"])
+        for name in FIGURES:
+            setattr(self, name, float(state[name]))
         self.count, self.known = int(state["count"]), bool(state["known"])
-        # Files of earlier versions say nothing of money: its mean begins with the first task from here on.
-        self.money, self.bills = float(state.get("money", 1.0)), int(state.get("bills", 0))

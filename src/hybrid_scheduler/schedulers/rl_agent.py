@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from math import isnan
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 
 from hybrid_scheduler.learning.agent_file import read_agent, summary_writer, write_agent
 from hybrid_scheduler.learning.dqn.agent import Agent, AgentOptions
-from hybrid_scheduler.learning.dqn.policy import MAX_FRACTIONS, Layout, act
-from hybrid_scheduler.learning.packaged import packaged_file
+from hybrid_scheduler.learning.dqn.layout import MAX_FRACTIONS, Layout
+from hybrid_scheduler.learning.dqn.network import CAPACITY
+from hybrid_scheduler.learning.dqn.policy import act, same_devices
+from hybrid_scheduler.learning.packaged import FOLDER
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 from hybrid_scheduler.model.objective import ARGUMENTS, BALANCED, Objective, Weights
@@ -22,6 +25,7 @@ from hybrid_scheduler.schedulers.base import Explanation, Kernel, RaceLearner, k
 
 LOG_EVERY = 100
 """Gradient steps between two entries in the TensorBoard log."""
+PACKAGED = FOLDER / "rl_agent.pth"
 MOST_DEVICES = 4096
 """Of a kind, that an agent in a file may be made for."""
 
@@ -29,15 +33,16 @@ MOST_DEVICES = 4096
 class DQNScheduler(RaceLearner):
     """Learns by trial which device and share pays off in the long run: a dueling double deep Q-network.
 
-    State: the task, and backlog and expected time of every device, devices ranked by expected completion. Actions: a
-    CPU, or a GPU with one of a few fractions. Reward: minus the weighted response time, energy and money, each over its
-    mean. The next state is the next arrival, so the price of a queue left to others is learned
-    (`learning.dqn.network`).
+    Options: a CPU, or a GPU with one of a few fractions. One small network scores every option by ratios of times,
+    queues and costs, so that what was learned fits any node and any objective. Reward: minus the response time over its
+    mean; energy and money are known at once. The next state is the next arrival, so the price of a queue left to others
+    is learned (`learning.dqn.network`). How fast the devices of a node are is learned from its own outcomes
+    (`learning.dqn.times`).
 
     Args:
         energy_weight: 0 cares for time only, 1 for energy only; 0.5 unless `weights` are given.
         fractions: GPU shares to choose from; `(1.0,)` for plain devices.
-        hidden: Units of each of the two hidden layers.
+        hidden: Units of the first hidden layer; the second has half as many.
         gamma: Discount per decision; 0 looks no further than the task at hand.
         learning_rate: Of the optimiser.
         epsilon: Share of exploring decisions once trained.
@@ -50,6 +55,8 @@ class DQNScheduler(RaceLearner):
         log_dir: Folder for TensorBoard event files (extra `tensorboard`); none by default.
         seed: Of weights, sampling and exploration.
         weights: Instead of `energy_weight`: how much time, energy and money count (`model.objective`).
+        pretrained: Whether training on a node goes on from the packaged network, where it has the same sizes; it begins
+            with nothing otherwise.
     """
 
     kernel = kernel(act.py_func)
@@ -60,9 +67,9 @@ class DQNScheduler(RaceLearner):
         self,
         energy_weight: float | None = None,
         fractions: tuple[float, ...] = (0.6, 0.8, 1.0),
-        hidden: int = 256,
+        hidden: int = 64,
         gamma: float = 0.95,
-        learning_rate: float = 2.5e-4,
+        learning_rate: float = 1e-3,
         epsilon: float = 0.002,
         training_epsilon: float = 0.1,
         learning: bool = True,
@@ -72,6 +79,7 @@ class DQNScheduler(RaceLearner):
         log_dir: str | None = None,
         seed: int = 0,
         weights: Weights | None = None,
+        pretrained: bool = True,
     ) -> None:
         if find_spec("torch") is None:
             raise MissingExtraError("rl_agent", "PyTorch", "learning")
@@ -87,13 +95,24 @@ class DQNScheduler(RaceLearner):
         self.use_backlog, self.use_target, self.count_waiting = use_backlog, use_target, count_waiting
         self.log_dir = log_dir
         self.seed = seed
+        self.pretrained = pretrained
         self._agent: Agent | None = None
         self._training = 0
+        self._capacity = CAPACITY
         self._writer: Any = None
 
     def decide(self, task: Task, view: ClusterView) -> Decision:
         """Take the action of the highest value, or explore."""
         return self._meet(view).decide(task, view, self.learning)
+
+    @property
+    def plans(self) -> bool:
+        """The compiled policy must fit the node before it is asked; Python looks at the node with every decision."""
+        return not self.learning
+
+    def prepare(self, tasks: Sequence[Task], view: ClusterView) -> None:
+        """Look at the node."""
+        self._meet(view)
 
     def explain(self, task: Task, view: ClusterView) -> Explanation:
         """The times its second head expects."""
@@ -137,11 +156,42 @@ class DQNScheduler(RaceLearner):
         """The flat array the compiled policy acts on."""
         return super().kernel_state() if self._agent is None else self._agent.params
 
-    def begin_training(self, tasks: int) -> None:
-        """Explore more, and let the learning rate fall, over so many tasks."""
-        self._training = tasks
+    def begin_training(self, tasks: int, remembered: int = CAPACITY) -> None:
+        """Explore more, and let the learning rate fall, over so many tasks.
+
+        One that has learned nothing yet goes on from the packaged network, if it may (`pretrained`).
+
+        Args:
+            tasks: How many.
+            remembered: Transitions remembered by an agent that has not met a node yet.
+        """
+        self._training, self._capacity = tasks, remembered
+        if self._agent is None and self.pretrained and self._has_packaged_sizes():
+            self.load_model(PACKAGED)
         if self._agent is not None:
             self._agent.begin_training(tasks)
+
+    def begin_node(self, goals: Objective) -> None:
+        """In training: the next race is on another node, and these goals count there."""
+        self.goals = goals
+        if self._agent is not None:
+            self._agent.enter(self._agent.layout)
+            self._agent.care_for(goals)
+
+    def doubt_node(self) -> None:
+        """Take what is known of this node for a first guess from now on."""
+        if self._agent is not None:
+            self._agent.doubt_node()
+
+    def keep_weights(self) -> None:
+        """In training: let the present weights of the value network count in `average_weights`."""
+        if self._agent is not None:
+            self._agent.deep.values.keep()
+
+    def average_weights(self) -> None:
+        """In training: go on with the mean of the weights kept, which is steadier than the last of them."""
+        if self._agent is not None:
+            self._agent.deep.average()
 
     def end_training(self) -> None:
         """Explore little from now on."""
@@ -156,20 +206,15 @@ class DQNScheduler(RaceLearner):
         self.end_training()
 
     def packaged_model(self, view: ClusterView) -> Path | None:
-        """A small agent for the default node."""
-        return packaged_file("rl_agent.pth", view)
-
-    def loaded_note(self) -> str:
-        """That the model was trained for something else, where it was."""
-        if self._agent is None or self._agent.trained_for == self.goals:
-            return ""
-        return (
-            f"its model was trained for {self._agent.trained_for}; for {self.goals} it keeps what it knows of times "
-            "and learns the rest on the way"
-        )
+        """A small agent for every node and every objective."""
+        return PACKAGED
 
     def save_model(self, path: str | Path, *, replay: bool = True) -> None:
         """Write a `.pth` file; without the replay it is small, but learning goes on without past transitions.
+
+        Args:
+            path: The file.
+            replay: Whether to keep the past transitions.
 
         Raises:
             InvalidInputError: There is nothing to save yet.
@@ -179,50 +224,48 @@ class DQNScheduler(RaceLearner):
                 "the agent has not met a node yet, so there is nothing to save; let it decide first"
             )
         layout = self._agent.layout
-        node = {"cpus": layout.cpus, "gpus": layout.gpus, "hidden": layout.hidden, "fractions": list(self.fractions)}
-        write_agent(path, {"node": node, "agent": self._agent.state(replay)})
+        sizes = {"cpus": layout.cpus, "gpus": layout.gpus, "hidden": layout.hidden, "fractions": list(self.fractions)}
+        write_agent(path, {"sizes": sizes, "agent": self._agent.state(replay)})
 
     def load_model(self, path: str | Path) -> None:
-        """Continue from a `.pth` file; its fractions and layer sizes replace this agent's."""
+        """Continue from a `.pth` file; its fractions and layer sizes replace this agent's.
+
+        On another node than the file's it keeps all but what is known of devices.
+        """
         contents = read_agent(path)
         try:
-            node = contents["node"]
-            self._set_sizes(node["fractions"], node["hidden"])
-            cpus, gpus = (int(_within(kind, node[kind], 0, MOST_DEVICES)) for kind in ("cpus", "gpus"))
+            sizes = contents["sizes"]
+            self._set_sizes(sizes["fractions"], sizes["hidden"])
+            cpus, gpus = (int(_within(kind, sizes[kind], 0, MOST_DEVICES)) for kind in ("cpus", "gpus"))
             agent = self._build(cpus, gpus)
             agent.restore(contents["agent"])
         except Exception as error:  # whatever can be wrong with figures and tensors from anywhere
             raise InvalidInputError(f"{path} is damaged or incomplete ({error!r}); train it again") from error
         self._agent, self.updates = agent, agent.deep.updates
 
-    def check_devices(self, count: int) -> None:
-        """Refuse a node with another number of devices than the one it was made for."""
-        if self._agent is not None and self._agent.layout.devices != count:
-            layout = self._agent.layout
-            raise InvalidInputError(
-                f"this agent was made for {layout.cpus} CPUs and {layout.gpus} GPUs, but the node has {count} devices; "
-                "train one for this node"
-            )
-
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_writer": None}  # a copy opens a log of its own
 
     def _meet(self, view: ClusterView) -> Agent:
-        """At the first decision: see which devices there are and build networks for them."""
+        """See which devices there are; on another node than before, forget those of before."""
+        agent = self._agent
+        if agent is not None and agent.table is not None and same_devices(agent.table, view.devices):
+            agent.meet(view)
+            return agent
         gpus = int((view.kind == "gpu").sum())
         cpus = len(view.devices) - gpus
-        if self._agent is None:
-            self._agent = self._build(cpus, gpus)
+        if agent is None:
+            agent = self._agent = self._build(cpus, gpus)
             if self._training:
-                self._agent.begin_training(self._training)
-        layout = self._agent.layout
-        if (layout.cpus, layout.gpus) != (cpus, gpus):
-            raise InvalidInputError(
-                f"this agent was made for {layout.cpus} CPUs and {layout.gpus} GPUs, but the node has {cpus} and "
-                f"{gpus}; train one for this node"
-            )
-        self._agent.meet(view)
-        return self._agent
+                agent.begin_training(self._training)
+        if agent.table is not None or (cpus, gpus) != (agent.layout.cpus, agent.layout.gpus):
+            agent.enter(replace(agent.layout, cpus=cpus, gpus=gpus))
+        agent.meet(view)
+        return agent
+
+    def _has_packaged_sizes(self) -> bool:
+        sizes = read_agent(PACKAGED)["sizes"]
+        return (self.hidden, self.fractions) == (sizes["hidden"], tuple(sizes["fractions"]))
 
     def _set_sizes(self, fractions: Sequence[float], hidden: int) -> None:
         self.fractions = tuple(sorted(float(f) for f in fractions))
@@ -244,6 +287,7 @@ class DQNScheduler(RaceLearner):
             self.use_target,
             self.count_waiting,
             self.seed,
+            self._capacity,
         )
         return Agent(Layout(cpus, gpus, len(self.fractions), self.hidden), options)
 

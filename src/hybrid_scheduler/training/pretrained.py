@@ -1,27 +1,32 @@
 """Packaged models: learners continue from them where they fit, so that a first race has good ones in seconds.
 
-    python -m hybrid_scheduler.training.pretrained      # makes them anew, from a fixed seed; some minutes
+    python -m hybrid_scheduler.training.pretrained               # makes all anew, from fixed seeds; about ten minutes
+    python -m hybrid_scheduler.training.pretrained rl_agent      # one of them
 
-Those of this package are made for the default node (1 CPU, 4 GPUs) and its default physics, on `mixed` tasks at loads
-from light to heavy, and go on learning from there.
+The forest is made for the default node (1 CPU, 4 GPUs) and its default physics, on `mixed` tasks at loads from light to
+heavy; the agent for every node and objective (`training.any_node`). Both go on learning from there.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from hybrid_scheduler.engine.driver import named_failures
 from hybrid_scheduler.learning.packaged import FOLDER, fits_node, write_node
+from hybrid_scheduler.model.errors import UnknownNameError
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario import RecordedTasks, Scenario
 from hybrid_scheduler.schedulers.base import Learner
+from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.registry import create_scheduler
+from hybrid_scheduler.schedulers.rl_agent import DQNScheduler
+from hybrid_scheduler.training.any_node import meet_default_node, train_on_nodes
 from hybrid_scheduler.training.train import train_scheduler
 from hybrid_scheduler.workloads import WorkloadGenerator
 from hybrid_scheduler.workloads.capacity import capacity
@@ -30,11 +35,16 @@ FOREST = {"n_estimators": 16, "max_depth": 11, "min_samples_leaf": 8, "reservoir
 """A forest small enough to travel."""
 SEED = 20_261_115
 TASKS = 60_000
+MEETING = 3000
+"""Tasks by which the agent learns the times of the default node."""
 LOADS = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8)
+NAMES = ("hybrid_ml", "rl_agent")
+AGENT_RATE = 1e-3
+"""At which the agent learns what travels; whoever continues from it learns at a rate of its own."""
 
 
 def fits_package(cluster: ClusterSpec) -> bool:
-    """Whether this package's models were made for such a node: the default one, as far as a scheduler can see."""
+    """Whether every model of this package fits such a node: the default one, as far as a scheduler can see."""
     return fits_node(cluster.public_table())
 
 
@@ -69,19 +79,34 @@ def training_stream(tasks: int = TASKS, seed: int = SEED) -> TaskBatch:
     return drawn.with_arrivals(np.cumsum(gaps))
 
 
-def make_models(say: Callable[[str], object]) -> None:
-    """Train and write every packaged model."""
+def make_forest() -> Learner:
+    """The forest, and a note of the node it is for."""
     scenario = Scenario(RecordedTasks(training_stream()), seed=SEED)
     write_node(scenario.world.cluster.public_table())
-    for name, parameters, options in (("hybrid_ml", FOREST, {}), ("rl_agent", {}, {"replay": False})):
-        learner = create_scheduler(name, SEED, **parameters)
-        assert isinstance(learner, Learner)
-        train_scheduler(learner, scenario)
-        path = FOLDER / f"{name}{learner.model_suffix}"
-        learner.save_model(path, **options)
+    forest = create_scheduler("hybrid_ml", SEED, **FOREST)
+    assert isinstance(forest, Learner)
+    train_scheduler(forest, scenario)
+    return forest
+
+
+def make_models(names: Sequence[str], say: Callable[[str], object]) -> None:
+    """Train and write packaged models: `hybrid_ml`, `rl_agent`, or both."""
+    for name in names:
+        path = FOLDER / name
+        if name == "hybrid_ml":
+            path = path.with_suffix(HybridML.model_suffix)
+            make_forest().save_model(path)
+        elif name == "rl_agent":
+            agent = DQNScheduler(energy_weight=0.0, learning_rate=AGENT_RATE, seed=SEED, pretrained=False)
+            train_on_nodes(agent, say=say)
+            meet_default_node(agent, training_stream(MEETING))
+            path = path.with_suffix(agent.model_suffix)
+            agent.save_model(path, replay=False)
+        else:
+            raise UnknownNameError("packaged model", name, NAMES)
         path.chmod(0o644)  # it travels with the package, for everybody
         say(f"{path.name}: {path.stat().st_size / 1000:.0f} kB\n")
 
 
 if __name__ == "__main__":
-    make_models(sys.stdout.write)
+    make_models(sys.argv[1:] or NAMES, sys.stdout.write)

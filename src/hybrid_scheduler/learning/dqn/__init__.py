@@ -1,1 +1,1 @@
-"""The deep Q-network: `policy` acts, `network` learns, `agent` decides, explores and remembers."""
+"""The deep Q-network: `policy` acts, `network` learns, `times` knows the devices, `agent` decides and remembers."""

@@ -1,6 +1,7 @@
 """The agent: evaluates a task, explores when that pays, and learns from what came of its decisions.
 
-Knows no physics: it sees the view's arrays and the outcomes of its own decisions.
+Knows no physics: it sees the view's arrays and the outcomes of its own decisions. What it has learned of queues holds
+for every node; what it has learned of devices holds for the node at hand (`dqn.times`).
 """
 
 from __future__ import annotations
@@ -10,33 +11,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.learning.actions import largest_share
-from hybrid_scheduler.learning.dqn.network import DeepQ
-from hybrid_scheduler.learning.dqn.policy import (
-    BAD,
+from hybrid_scheduler.learning.dqn.layout import (
+    COEFFICIENTS,
+    CONTEXT,
     COUNT_WAITING,
-    ENERGY_WEIGHT,
+    EXCESS,
     FRACTION,
+    GOALS,
     HEADER,
     MEAN,
-    MONEY_WEIGHT,
+    OPTION,
     SECOND,
+    SERVICE,
     TASK_FEATURES,
-    TIME_WEIGHT,
+    TIME_OUTPUTS,
     TRUST,
     USE_BACKLOG,
+    USUAL,
     Layout,
-    evaluate,
-    expected_log,
-    raw_features,
-    take,
-    task_features,
 )
+from hybrid_scheduler.learning.dqn.network import CAPACITY, DeepQ
+from hybrid_scheduler.learning.dqn.policy import BAD, PUBLIC, evaluate, take
+from hybrid_scheduler.learning.dqn.times import DeviceFilter, basis, raw_features, task_features
 from hybrid_scheduler.learning.drift_probe import PROBES, DriftProbe, device_groups
 from hybrid_scheduler.learning.pending_decisions import PendingDecision, PendingDecisions
 from hybrid_scheduler.learning.running_means import RunningMeans
 from hybrid_scheduler.model.decision import Decision, Part
-from hybrid_scheduler.model.device_columns import KIND
+from hybrid_scheduler.model.device_columns import AVAILABLE, GPU, KIND, MEMORY
 from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.objective import Objective
 from hybrid_scheduler.model.outcome import Outcome
@@ -45,16 +46,21 @@ from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.model.view import ClusterView, task_row
 
 TRUST_AFTER = 1000
-"""Gradient steps until the learned value counts in full after a start or a drift."""
+"""Gradient steps until the learned value counts in full again after a drift."""
+YOUNG = 10_000
+"""Gradient steps up to which a network counts by its age: it has to learn for long before it beats the myopic policy."""
 LEARN_HARD = 20
 """Outcomes after a drift from which the time head learns with extra steps."""
 STEPS_HARD = 10
 RECENT = 500
 """Outcomes after a drift that get half of the attention."""
-BIAS_RATE, BIAS_RATE_DRIFTED = 0.02, 0.5
 LEAST_SECONDS = 1e-9
+LEAST_EXCESS = 0.02
+"""Share of the usual response below which its unit of learning does not fall."""
 REWARD_RATE = 0.01
 """Of the running mean of rewards, which is for people to see."""
+TYPICAL_OVER = 1000
+"""How slow a device usually is, is a plain mean over so many outcomes, then a running one of that length."""
 FINAL_RATE = 0.2
 """Share of the learning rate that is left at the end of training and after it."""
 FINAL_EXPLORATION = 0.1
@@ -75,30 +81,29 @@ class AgentOptions:
     use_target: bool
     count_waiting: bool
     seed: int
+    capacity: int = CAPACITY
 
 
 class Evaluation(NamedTuple):
     """What the agent expects of one task; see `policy.evaluate`."""
 
-    x: FloatArray
+    context: FloatArray
+    options: FloatArray
+    logs: FloatArray
     times: FloatArray
     completion: FloatArray
-    order: IntArray
-    response: FloatArray
-    energy: FloatArray
-    money: FloatArray
+    shown: IntArray
+    figures: FloatArray
     value: FloatArray
     out: FloatArray
 
 
 class Agent:
-    """One agent for one node."""
+    """One agent, on one node at a time."""
 
     def __init__(self, layout: Layout, options: AgentOptions) -> None:
         self.layout, self.options = layout, options
         self.params = layout.empty()
-        self.params[FRACTION : FRACTION + len(options.fractions)] = options.fractions
-        self._set_switches()
         self.deep = DeepQ(
             layout,
             self.params,
@@ -106,26 +111,65 @@ class Agent:
             gamma=options.gamma,
             learning_rate=options.learning_rate,
             use_target=options.use_target,
+            capacity=options.capacity,
         )
         self.rng = np.random.default_rng([options.seed, 1])
         self.means = RunningMeans()
-        self.drift = DriftProbe([0] * layout.devices)
-        self.names: tuple[str, ...] = ()
         self.training = 0
         self.seen = 0
-        self.known = False
-        self.kinds = np.zeros(layout.devices)
+        self.drift = DriftProbe([])
+        self.table: FloatArray | None = None
+        self.goals = options.goals
+        self._set_switches()
+        self._forget_node()
+
+    def _forget_node(self) -> None:
+        """Nothing is known of the devices, nor of what is usual on the node."""
+        devices = self.layout.devices
+        self.figures[:] = 0.0
+        self.filter = DeviceFilter(devices)
+        before, self.drift = self.drift, DriftProbe([0] * devices)
+        # Tasks are not unlike any seen because the node is new.
+        self.drift.low, self.drift.high, self.drift.alarms = before.low, before.high, before.alarms
+        self.kinds = np.zeros(devices)
         self.stretch = 1.0
-        self.trained_for = options.goals
-        self._evaluation: tuple[ClusterView, int, Evaluation] | None = None
+        self.unknown = True
+        self._met = False
+        self.means.start_over()
         self.forget_pending()
+        self._weigh()
+
+    @property
+    def figures(self) -> FloatArray:
+        """What is known of each device (`Layout.figures`); a view, so that a copy of the agent has its own."""
+        return self.layout.figures(self.params)
+
+    def enter(self, layout: Layout) -> None:
+        """Go to another node: keep the networks and what they learn from, forget devices."""
+        header = self.params[:HEADER].copy()
+        header[:2] = layout.cpus, layout.gpus
+        self.layout, self.params = layout, layout.empty()
+        self.params[:HEADER] = header
+        self.deep.move(layout, self.params)
+        self.table = None
+        self._forget_node()
+
+    def doubt_node(self) -> None:
+        """Keep what is known of devices and usual costs, but let the next outcomes count as on a new node."""
+        self.filter.forget()
+        self.means.start_over()
+        self.forget_pending()
+
+    def care_for(self, goals: Objective) -> None:
+        """Change what counts."""
+        self.goals = goals
         self._weigh()
 
     def meet(self, view: ClusterView) -> None:
         """Look at the devices; only what is public."""
-        if self.names == view.names:
+        if self._met:
             return
-        self.names = view.names
+        self._met, self.table = True, view.devices[:, PUBLIC]
         self.kinds = view.devices[:, KIND].copy()
         self.drift.groups = device_groups(view.devices)
         self.stretch = 1.0 + float(view.facts[PENALTY]) if view.facts[SPLIT] == 0.0 else 1.0
@@ -133,53 +177,87 @@ class Agent:
     def forget_pending(self) -> None:
         """Forget the decisions whose tasks have not finished: another race begins."""
         self.pending = PendingDecisions()
+        self._evaluation: tuple[ClusterView, int, Evaluation] | None = None
 
     # --- acting -----------------------------------------------------------------------------------------------------
 
     def decide(self, task: Task, view: ClusterView, learning: bool) -> Decision:
-        """The action of the highest value; when learning, now and then another one, and the decision is remembered."""
+        """The option of the highest value; when learning, now and then another one, and the decision is remembered."""
         found = self._evaluate(task, view)
-        value, order = found.value, found.order
-        action, probe = int(np.argmax(value)), -1
+        option, probe = int(np.argmax(found.value)), -1
         if learning:
-            probe = self._wanted_probe()
+            probe = self._wanted_probe(task, view)
+            if probe < 0 and self.rng.random() < self.exploration:
+                option = self._explore(found)
+            self._remember(task, view, found, option, probe)
             if probe >= 0:
-                action = self._probe_action(probe, order, value)
-            elif self.rng.random() < self.exploration:
-                action = self._explore(found)
-            seen = (column.astype(np.float32) for column in (found.x, found.response, found.energy, found.money))
-            self.pending.add(PendingDecision(view.number, task.task_id, action, probe, *seen))
+                return Decision.whole(probe, float(found.times[SHARED, probe]))
         out = found.out
-        parts = take(action, value, self.params, view.devices, view.facts, order, found.times, found.completion, out)
+        known = view.devices, view.facts, found.shown, found.times, found.completion
+        parts = take(option, found.value, self.params, *known, out)
         return Decision(tuple(Part(int(d), float(share), float(expected)) for d, share, expected in out[:parts]))
 
     def explain(self, task: Task, view: ClusterView) -> tuple[str, FloatArray]:
-        """Why the best action is the best, and the seconds expected on every device."""
+        """Why the best option is the best, and the seconds expected on every device."""
         found = self._evaluate(task, view)
-        best, at_once = int(np.argmax(found.value)), self._cost(found)
-        cheapest = best == int(np.argmin(at_once))
-        ahead = "also the cheapest at once" if cheapest else "dearer at once, cheaper for the tasks to come"
-        value, actions = found.value[best], self.layout.actions
-        return f"Highest learned value {value:.3g} of {actions} actions; {ahead}.", found.times[SHARED]
+        best = int(np.argmax(found.value))
+        ahead = "dearer at once, cheaper for the tasks to come"
+        if best == int(np.argmin(self._costs(found))):
+            ahead = "also the cheapest at once"
+        return f"Highest learned value {found.value[best]:.3g} of {len(found.value)} options; {ahead}.", found.times[
+            SHARED
+        ]
 
     def _evaluate(self, task: Task, view: ClusterView) -> Evaluation:
         """Everything the agent expects of a task; explaining a decision and making it share one evaluation."""
         if self._evaluation is not None and self._evaluation[0] is view and self._evaluation[1] == task.task_id:
             return self._evaluation[2]
-        layout, row = self.layout, task_row(task)
-        x, times, completion = np.empty(layout.inputs), np.zeros((2, layout.devices)), np.empty(layout.devices)
-        order, out = np.empty(layout.devices, dtype=np.int64), np.zeros((2, 3))
-        response, energy, money, value = (np.empty(layout.actions) for _ in range(4))
-        found = Evaluation(x, times, completion, order, response, energy, money, value, out)
-        evaluate(row, view.devices, view.facts, self.params, *found)
+        devices, options = self.layout.devices, self.layout.options
+        found = Evaluation(
+            context=np.empty(CONTEXT),
+            options=np.empty((options, OPTION)),
+            logs=np.empty(devices),
+            times=np.zeros((2, devices)),
+            completion=np.empty(devices),
+            shown=np.empty(self.layout.shown, dtype=np.int64),
+            figures=np.empty((options, 4)),
+            value=np.empty(options),
+            out=np.zeros((2, 3)),
+        )
+        evaluate(task_row(task), view.devices, view.facts, self.params, *found)
         self._evaluation = view, task.task_id, found
         return found
 
-    def _cost(self, found: Evaluation) -> FloatArray:
-        """What each action costs at once."""
-        cost: FloatArray = self.params[TIME_WEIGHT] * found.response + self.params[ENERGY_WEIGHT] * found.energy
-        cost += self.params[MONEY_WEIGHT] * found.money
-        return cost
+    def _remember(self, task: Task, view: ClusterView, found: Evaluation, option: int, probe: int) -> None:
+        legal = np.flatnonzero(found.value > -BAD)
+        figures, params = found.figures[legal], self.params
+        others = figures[:, 1] * params[GOALS + 1] / params[USUAL + 1]
+        others += figures[:, 2] * params[GOALS + 2] / params[USUAL + 2]
+        others *= params[USUAL] / params[EXCESS]
+        fastest = float(figures[:, 3].min()) if len(legal) else 0.0
+        place = int(np.searchsorted(legal, option))
+        taken = probe < 0 and place < len(legal) and legal[place] == option
+        self.pending.add(
+            PendingDecision(
+                view.number,
+                task.task_id,
+                place if taken else -1,
+                probe,
+                found.context.astype(np.float32),
+                found.options[legal].astype(np.float32).ravel(),
+                ((figures[:, 0] - fastest) / params[EXCESS]).astype(np.float32),
+                others.astype(np.float32),
+                fastest,
+                float(params[EXCESS]),
+                float(params[GOALS]),
+                found.logs,
+            )
+        )
+
+    def _costs(self, found: Evaluation) -> FloatArray:
+        """What each option costs at once."""
+        costs: FloatArray = found.figures[:, :3] @ (self.params[GOALS : GOALS + 3] / self.params[USUAL : USUAL + 3])
+        return costs
 
     @property
     def exploration(self) -> float:
@@ -190,31 +268,31 @@ class Agent:
         return self.options.training_epsilon * (1.0 - (1.0 - FINAL_EXPLORATION) * done)
 
     def _explore(self, found: Evaluation) -> int:
-        """One of the cheaper half of the actions: what is known to be dear need not be tried to be sure."""
+        """One of the cheaper half of the options: what is known to be dear need not be tried to be sure."""
         possible = np.flatnonzero(found.value > -BAD)
         if len(possible) == 0:
             return 0
-        cost = self._cost(found)
+        cost = self._costs(found)
         cheap = possible[np.argsort(cost[possible], kind="stable")][: max(2, len(possible) // 2)]
         return int(self.rng.choice(cheap))
 
-    def _wanted_probe(self) -> int:
-        """The group of devices that must be tried now because little is known of it since the last drift; or -1."""
-        if self.known or self.training:
-            return -1
-        for group in dict.fromkeys(self.drift.groups):
-            if self.drift.group_seen(group) + self.pending.probes(group) < PROBES:
-                return group
-        return -1
+    def _wanted_probe(self, task: Task, view: ClusterView) -> int:
+        """A device that must be tried now because little is known of it, or of its group since a drift; or -1.
 
-    def _probe_action(self, group: int, order: IntArray, value: FloatArray) -> int:
-        """The whole task on the best-ranked device of a group, or the best action when it does not fit there."""
-        for position, device in enumerate(order):
-            if self.drift.groups[device] == group:
-                action = largest_share(position, self.layout.cpus, self.layout.fractions)
-                if value[action] > -BAD:
-                    return action
-        return int(np.argmax(value))
+        Of such devices the one with the shortest queue; none into which the task does not fit.
+        """
+        if not self.unknown:
+            return -1
+        best = -1
+        for devices in self.drift.unheard():
+            if int(self.drift.seen[devices].sum()) + self.pending.probes(devices) >= PROBES:
+                continue
+            for device in devices:
+                row = view.devices[device]
+                fits = row[KIND] != GPU or task.memory_required <= row[MEMORY]
+                if row[AVAILABLE] > 0.0 and fits and (best < 0 or view.backlog[device] < view.backlog[best]):
+                    best = device
+        return best
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
@@ -226,10 +304,9 @@ class Agent:
             return
         self.seen += 1
         time = outcome.response_time if self.options.count_waiting else outcome.actual_time
-        self.means.average(time, outcome.energy, outcome.cost)
+        self.means.average(time, outcome.energy, outcome.cost, pending.fastest)
         self._weigh()
-        paid = self.params[TIME_WEIGHT] * time + self.params[ENERGY_WEIGHT] * outcome.energy
-        paid += self.params[MONEY_WEIGHT] * outcome.cost
+        paid = self.params[GOALS : GOALS + 3] / self.params[USUAL : USUAL + 3] @ (time, outcome.energy, outcome.cost)
         self.means.reward += REWARD_RATE * (-float(paid) - self.means.reward)
         raw, records = np.array(raw_features(task_row(task))), [p for p in outcome.parts if not p.lost]
         stretch = self.stretch if len(records) == 2 else 1.0
@@ -239,17 +316,18 @@ class Agent:
             self.drift.learn_range(raw)
             self._take_scales(raw, wholes)
             return
+        self._learn_typical(pending.logs)
         unlike = not self.training and self.drift.unlike(raw)
         signs = [
-            self._learn_time(part.device, raw, whole, unlike)
+            self._learn_time(part.device, task, whole, unlike)
             for part, whole in zip(decision.parts, wholes, strict=True)
         ]
-        if any(signs) and self.known and not self.training and not self.drift.settling:
+        if any(signs) and not self.unknown and not self.training and not self.drift.settling:
             self._start_probing()
         if not unlike or self.drift.settling:
             # One odd task does not make the odd ordinary; a new world does.
             self.drift.learn_range(raw)
-        self.pending.finish(pending, time, outcome.energy)
+        self.pending.finish(pending, time)
         self.pending.move_complete(self.deep.transitions)
         self._step()
 
@@ -262,53 +340,69 @@ class Agent:
             self.params[MEAN + TASK_FEATURES : MEAN + 2 * TASK_FEATURES] = scales.deviation
             self.forget_pending()
 
-    def _learn_time(self, device: int, raw: FloatArray, whole: float, unlike: bool) -> bool:
+    def _learn_typical(self, logs: FloatArray) -> None:
+        """Learn how slow each device usually is against the mean of all."""
+        rate = 1.0 / min(self.means.count, TYPICAL_OVER)
+        typical = self.figures[:, COEFFICIENTS]
+        typical += rate * (logs - logs.mean() - typical)
+
+    def _learn_time(self, device: int, task: Task, whole: float, unlike: bool) -> bool:
         """Learn how long a part took; returns whether there are signs of another world."""
-        features = np.empty(TASK_FEATURES)
-        task_features(np.array([np.exp(raw[0]), raw[1], np.expm1(raw[2]), 0.0, 0.0]), self.params, features)
-        target = float(np.log(whole / self.params[SECOND]))
-        self.deep.durations.add(features=features, device=device, kind=self.kinds[device], log_seconds=target)
-        error = target - expected_log(self.params, self.layout.devices, device, self.kinds[device], features)
+        features, y, kind = np.empty(TASK_FEATURES), np.empty(TIME_OUTPUTS), self.kinds[device]
+        task_features(task_row(task), self.params, features)
+        basis(self.params, self.layout.first_weight, kind, features, y)
+        log = float(np.log(whole / self.params[SECOND]))
+        own = self.figures[device, :COEFFICIENTS]
+        self.deep.durations.add(features=features, kind=kind, coefficients=own, log_seconds=log)
+        error = self.filter.learn(device, own, features, y, log)
         signs = self.drift.notice(device, error, unlike)
-        hard = self.drift.since <= LEARN_HARD and not self.training
-        for other, group in enumerate(self.drift.groups):
-            # Like devices that have not been heard of since the drift share what was learned of this one.
-            alike = hard and group == self.drift.groups[device] and self.drift.seen[other] == 0
-            if other == device or alike:
-                self.params[HEADER + other] += (BIAS_RATE_DRIFTED if hard else BIAS_RATE) * error
+        if self.drift.since <= LEARN_HARD and self.drift.happened and not self.training:
+            for other, group in enumerate(self.drift.groups):
+                # Like devices that have not been heard of since the drift share what was learned of this one.
+                if group == self.drift.groups[device] and self.drift.seen[other] == 0:
+                    self.figures[other, :COEFFICIENTS] = own
         return signs
 
     def _start_probing(self) -> None:
         """The world has changed: probe every group of devices, and let the known costs decide for a while."""
         self.drift.reset()
+        self.filter.forget()
         self.means.start_over()
         self.params[TRUST] = 0.0
-        self.known = False
+        self.unknown = True
 
     def _step(self) -> None:
         since = self.drift.since
-        if not self.known and all(self.drift.group_seen(g) >= PROBES for g in set(self.drift.groups)):
-            self.known = True
-        recent = since if since <= RECENT and not self.training else 0
+        if self.unknown and not self.drift.unheard():
+            self.unknown = False
+        recent = since if self.drift.happened and since <= RECENT and not self.training else 0
         if recent and since <= LEARN_HARD:
             self.deep.learn_times(STEPS_HARD, recent)
         if self.training:
             left = 1.0 - (1.0 - FINAL_RATE) * min(1.0, self.seen / self.training)
             self.deep.set_learning_rate(self.options.learning_rate * left)
         self.deep.learn(recent)
-        self.params[TRUST] = min(1.0, self.params[TRUST] + 1.0 / TRUST_AFTER)
+        self.params[TRUST] = min(self._most_trust(), self.params[TRUST] + 1.0 / TRUST_AFTER)
+
+    def _most_trust(self) -> float:
+        """While it trains, what a network does is part of the lesson; later a young one counts only in part."""
+        return 1.0 if self.training else min(1.0, self.deep.updates / YOUNG)
 
     def _weigh(self) -> None:
         """Costs are over the mean response, the mean energy and the mean bill."""
-        goals, means = self.options.goals, self.means
-        self.params[TIME_WEIGHT] = goals.time / max(means.response, 1e-12)
-        self.params[ENERGY_WEIGHT] = goals.energy / max(means.energy, 1e-12)
-        self.params[MONEY_WEIGHT] = goals.money / max(means.money, 1e-12)
+        goals, means = self.goals, self.means
+        self.params[GOALS : GOALS + 3] = goals.time, goals.energy, goals.money
+        usual = means.response, means.energy, means.money
+        self.params[USUAL : USUAL + 3] = np.maximum(usual, 1e-12)
+        self.params[SERVICE] = max(means.service, 1e-12)
+        self.params[EXCESS] = max(means.response - means.service, LEAST_EXCESS * means.response, 1e-12)
 
     def _set_switches(self) -> None:
-        """Parts that ablations take out."""
-        self.params[USE_BACKLOG] = float(self.options.use_backlog)
-        self.params[COUNT_WAITING] = float(self.options.count_waiting)
+        """What is configured, and parts that ablations take out."""
+        options = self.options
+        self.params[FRACTION : FRACTION + len(options.fractions)] = options.fractions
+        self.params[USE_BACKLOG] = float(options.use_backlog)
+        self.params[COUNT_WAITING] = float(options.count_waiting)
 
     # --- training, saving, loading ----------------------------------------------------------------------------------
 
@@ -319,7 +413,8 @@ class Agent:
 
     def end_training(self) -> None:
         """Explore little from now on."""
-        self.training, self.known = 0, True
+        self.training = 0
+        self.params[TRUST] = min(self._most_trust(), self.params[TRUST])
         self.deep.set_learning_rate(self.options.learning_rate * FINAL_RATE)
         self.forget_pending()
 
@@ -328,40 +423,47 @@ class Agent:
 
         Without `replay` it is small, but learning goes on without past transitions.
         """
-        return {
+        contents: dict[str, Any] = {
             "header": self.params[:HEADER].tolist(),
-            "bias": self.layout.bias(self.params).tolist(),
-            "weights": self.options.goals.to_json(),
             "usual": self.means.state(),
-            "surprise": self.drift.state(),
+            "range": [self.drift.low.tolist(), self.drift.high.tolist()],
             "deep": self.deep.state(replay),
             "rng": self.rng.bit_generator.state,
         }
+        if self.table is not None:
+            contents["node"] = {
+                "table": self.table.tolist(),
+                "figures": self.figures.tolist(),
+                "filter": self.filter.state(),
+                "drift": self.drift.state(),
+                "unknown": self.unknown,
+            }
+        return contents
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from `state`. What was learned for another objective is set aside, all but the times."""
+        """Go on from `state`."""
         self._evaluation = None
         header = np.asarray(state["header"], dtype=np.float64)
         # Compiled code works out from the sizes where everything stands, and checks nothing.
-        if len(header) > HEADER or not np.array_equal(header[:TRUST], self.params[:TRUST]):
+        if len(header) != HEADER or not np.array_equal(header[:TRUST], self.params[:TRUST]):
             raise ValueError("its sizes do not fit together")
-        divisors = header[[SECOND, *range(MEAN + TASK_FEATURES, MEAN + 2 * TASK_FEATURES)]]
+        divisors = header[[SECOND, SERVICE, EXCESS, *range(USUAL, USUAL + 3), *range(MEAN + TASK_FEATURES, FRACTION)]]
         if not (np.isfinite(header).all() and divisors.min() > 0):
             raise ValueError("its figures are no numbers to work with")
-        self.params[: len(header)] = header
+        self.params[:HEADER] = header
         self._set_switches()
-        self.layout.bias(self.params)[:] = state["bias"]
         self.means.restore(state["usual"])
-        self.drift.restore(state["surprise"])
-        if "weights" in state:
-            self.trained_for = Objective.of(state["weights"])
-        else:  # a file of an earlier version, which knew no money
-            self.trained_for = Objective.of_energy_weight(state["energy_weight"])
-        same = self.trained_for == self.options.goals
-        self.deep.restore(state["deep"], values=same)
-        if not same:
-            self.params[TRUST] = 0.0
-        self.deep.set_learning_rate(self.options.learning_rate * (FINAL_RATE if same else 1.0))
+        self.drift.low, self.drift.high = (np.array(end, dtype=np.float64) for end in state["range"])
+        self.deep.restore(state["deep"])
+        self.deep.set_learning_rate(self.options.learning_rate * FINAL_RATE)
         self.rng.bit_generator.state = state["rng"]
-        self.known = True
+        if "node" in state:
+            known = state["node"]
+            self.table = np.asarray(known["table"], dtype=np.float64)
+            self.figures[:] = np.asarray(known["figures"], dtype=np.float64)
+            self.filter.restore(known["filter"])
+            self.drift.restore(known["drift"])
+            self.unknown = bool(known["unknown"])
+        else:
+            self._forget_node()
         self._weigh()

@@ -1,178 +1,86 @@
 """How the agent acts: compiled, on one flat array, from what the view shows and nothing else.
 
-The array (`params`): a header, the constants of the devices, then the weights of the two networks, so that compiled
-code needs no framework. `Layout` says where each piece stands; compiled code works the offsets out from the header in
-the same order. What an action means is said in `learning.actions`.
+Every option (a device alone, or a GPU with the first CPU of its node; `learning.actions`) goes through the same small
+network, with inputs that are ratios or counts, so that one set of weights fits any number and mix of devices. Where the
+pieces of the array stand is said in `dqn.layout`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Final
 
 import numba as nb
 import numpy as np
 
-from hybrid_scheduler.learning.actions import (
-    action_count,
-    decode,
-    expect_completion,
-    first_done,
-    rank_devices,
-    write_parts,
+from hybrid_scheduler.learning.actions import decode, expect_completion, first_done, rank_devices, write_parts
+from hybrid_scheduler.learning.dqn.layout import (
+    CONTEXT,
+    COUNT_WAITING,
+    CPUS,
+    DEVICE_FIGURES,
+    EXCESS,
+    FRACTION,
+    FRACTIONS,
+    GOALS,
+    GPUS,
+    HEADER,
+    HIDDEN,
+    OPTION,
+    QUEUES,
+    SERVICE,
+    SHOWN_CPUS,
+    SHOWN_GPUS,
+    SOONEST,
+    TASK_FEATURES,
+    TIME_HIDDEN,
+    TIME_INPUTS,
+    TIME_OUTPUTS,
+    TRUST,
+    USE_BACKLOG,
+    USUAL,
 )
-from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, PRICE, WATTS
+from hybrid_scheduler.learning.dqn.times import CLIP, dense, expected_seconds, task_features
+from hybrid_scheduler.model.device_columns import (
+    AVAILABLE,
+    BACKLOG,
+    CPU,
+    GPU,
+    KIND,
+    MEMORY,
+    NODE,
+    PRICE,
+    QUEUED,
+    WATTS,
+)
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import SHARED, TASK_INTENSITY, TASK_MEMORY, TASK_SIZE
+from hybrid_scheduler.model.task_columns import SHARED, TASK_MEMORY
 
-CPUS: Final = 0
-GPUS: Final = 1
-FRACTIONS: Final = 2
-HIDDEN: Final = 3
-TRUST: Final = 4
-"""How far the learned part of the value counts: 1 normally, 0 right after drift."""
-TIME_WEIGHT: Final = 5
-"""Value of a second of response: weight of time / mean response."""
-ENERGY_WEIGHT: Final = 6
-"""Value of a joule: weight of energy / mean energy."""
-SECOND: Final = 7
-"""A typical number of seconds, the unit in which the networks see times."""
-USE_BACKLOG: Final = 8
-MEAN: Final = 9
-"""Three means of the task features (log size, intensity, log memory), then three deviations."""
-FRACTION: Final = 15
-"""The GPU fractions, ascending, at most `MAX_FRACTIONS`."""
-MAX_FRACTIONS: Final = 8
-COUNT_WAITING: Final = FRACTION + MAX_FRACTIONS
-"""Whether the time an action costs includes the waiting before it."""
-MONEY_WEIGHT: Final = COUNT_WAITING + 1
-"""Value of a dollar: weight of money / mean cost; what is new comes last, so that older files can be read."""
-HEADER: Final = MONEY_WEIGHT + 1
-
-TASK_FEATURES: Final = 3
-EMBEDDING: Final = 4
-TIME_INPUTS: Final = TASK_FEATURES + EMBEDDING + 1
-TIME_HIDDEN: Final = 32
-
-CLIP = 4.0
-"""Features further out than this many deviations are compressed: they stay in order, but cannot blow up a network."""
 BAD = 1e30
-"""Cost of an action that cannot be taken."""
+"""Cost of an option that cannot be taken."""
+MOST = 10.0
+"""The largest value of an input that is a plain ratio."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Sizes of one agent's networks and where their weights stand in the flat array."""
-
-    cpus: int
-    gpus: int
-    fractions: int
-    hidden: int
-
-    @property
-    def devices(self) -> int:
-        """Number of devices."""
-        return self.cpus + self.gpus
-
-    @property
-    def actions(self) -> int:
-        """The CPUs whole, then every GPU with every fraction."""
-        return action_count(self.cpus, self.gpus, self.fractions)
-
-    @property
-    def inputs(self) -> int:
-        """Task features, then backlog and expected time of every device."""
-        return TASK_FEATURES + 2 * self.devices
-
-    @property
-    def time_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Weights of the time head: device embeddings, then three layers."""
-        h = TIME_HIDDEN
-        return (self.devices, EMBEDDING), (h, TIME_INPUTS), (h,), (h, h), (h,), (1, h), (1,)
-
-    @property
-    def value_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Weights of the value network: two layers, then the state value and the advantages."""
-        h = self.hidden
-        return (h, self.inputs), (h,), (h, h), (h,), (1 + self.actions, h), (1 + self.actions,)
-
-    def empty(self) -> FloatArray:
-        """An array of zeros with the sizes filled in."""
-        count = sum(int(np.prod(s)) for s in (*self.time_shapes, *self.value_shapes))
-        params = np.zeros(HEADER + self.devices + count)
-        params[[CPUS, GPUS, FRACTIONS, HIDDEN]] = self.cpus, self.gpus, self.fractions, self.hidden
-        params[[TIME_WEIGHT, SECOND, USE_BACKLOG, COUNT_WAITING]] = 1.0
-        params[MEAN + TASK_FEATURES : MEAN + 2 * TASK_FEATURES] = 1.0
-        return params
-
-    def bias(self, params: FloatArray) -> FloatArray:
-        """View into the array: what is added to the log seconds of each device."""
-        return params[HEADER : HEADER + self.devices]
+PUBLIC = (KIND, NODE, MEMORY, WATTS)
+"""What is known of a device before it has done anything, but for its price."""
 
 
 @nb.njit(cache=True)
-def raw_features(task: FloatArray) -> tuple[float, float, float]:
-    """The task features before they are normalised."""
-    return math.log(task[TASK_SIZE]), task[TASK_INTENSITY], math.log1p(task[TASK_MEMORY])
-
-
-@nb.njit(cache=True)
-def task_features(task: FloatArray, params: FloatArray, x: FloatArray) -> None:
-    """Write the normalised task features into the first places of `x`."""
-    raw = raw_features(task)
-    for k in range(TASK_FEATURES):
-        z = (raw[k] - params[MEAN + k]) / params[MEAN + TASK_FEATURES + k]
-        if abs(z) > CLIP:
-            z = math.copysign(CLIP + math.log1p(abs(z) - CLIP), z)
-        x[k] = z
-
-
-@nb.njit(cache=True, fastmath=True)
-def dense(params: FloatArray, offset: int, rows: int, columns: int, x: FloatArray, y: FloatArray) -> int:
-    """``y = W x + b`` with the weights that stand at `offset`; returns the offset behind them."""
-    bias = offset + rows * columns
-    for i in range(rows):
-        total = params[bias + i]
-        row = params[offset + i * columns : offset + (i + 1) * columns]
-        for j in range(columns):
-            total += row[j] * x[j]
-        y[i] = total
-    return bias + rows
-
-
-@nb.njit(cache=True)
-def expected_log(params: FloatArray, count: int, device: int, kind: float, features: FloatArray) -> float:
-    """The time head: log of the whole-task seconds expected on one of `count` devices, in units of `SECOND`."""
-    x, a, b, y = np.empty(TIME_INPUTS), np.empty(TIME_HIDDEN), np.empty(TIME_HIDDEN), np.empty(1)
-    embedding = HEADER + count + device * EMBEDDING
-    for k in range(TASK_FEATURES):
-        x[k] = features[k]
-    for k in range(EMBEDDING):
-        x[TASK_FEATURES + k] = params[embedding + k]
-    x[TIME_INPUTS - 1] = kind
-    offset = dense(params, HEADER + count + count * EMBEDDING, TIME_HIDDEN, TIME_INPUTS, x, a)
-    for k in range(TIME_HIDDEN):
-        a[k] = math.tanh(a[k])
-    offset = dense(params, offset, TIME_HIDDEN, TIME_HIDDEN, a, b)
-    for k in range(TIME_HIDDEN):
-        b[k] = math.tanh(b[k])
-    dense(params, offset, 1, TIME_HIDDEN, b, y)
-    return y[0] + params[HEADER + device]  # type: ignore[no-any-return]
-
-
-@nb.njit(cache=True)
-def expected_seconds(params: FloatArray, devices: FloatArray, features: FloatArray, times: FloatArray) -> None:
-    """Whole-task seconds the agent expects on every device; all of them scale with the share."""
-    for d in range(devices.shape[0]):
-        log = expected_log(params, devices.shape[0], d, devices[d, KIND], features)
-        times[SHARED, d] = params[SECOND] * math.exp(min(max(log, -30.0), 30.0))
+def same_devices(table: FloatArray, devices: FloatArray) -> bool:
+    """Whether these are the devices whose `PUBLIC` columns are the table."""
+    if table.shape[0] != devices.shape[0]:
+        return False
+    for d in range(table.shape[0]):
+        for k, column in enumerate(PUBLIC):
+            if table[d, k] != devices[d, column]:
+                return False
+    return True
 
 
 @nb.njit(cache=True)
 def part_of(
-    action: int,
+    option: int,
     params: FloatArray,
     devices: FloatArray,
     facts: FloatArray,
@@ -181,9 +89,9 @@ def part_of(
     completion: FloatArray,
     out: FloatArray,
 ) -> int:
-    """Write the parts an action stands for; returns how many, 0 when it cannot be taken."""
+    """Write the parts an option stands for; returns how many, 0 when it cannot be taken."""
     fractions = params[FRACTION : FRACTION + int(params[FRACTIONS])]
-    device, share = decode(action, int(params[CPUS]), fractions, order)
+    device, share = decode(option, min(int(params[CPUS]), SHOWN_CPUS), fractions, order)
     cpu = first_done(devices, completion, CPU, devices[device, NODE]) if share < 1.0 else -1
     if devices[device, AVAILABLE] == 0.0 or (share < 1.0 and cpu < 0):
         return 0
@@ -191,41 +99,262 @@ def part_of(
 
 
 @nb.njit(cache=True)
-def costs(
+def shown_devices(
+    memory: float, params: FloatArray, devices: FloatArray, completion: FloatArray, shown: IntArray
+) -> None:
+    """Write the rows of the CPUs, then of the GPUs, that would be done first, as many as there are options for.
+
+    GPUs into which not even the smallest share of the task fits come last.
+    """
+    cpus, gpus = int(params[CPUS]), int(params[GPUS])
+    order, key = np.empty(cpus + gpus, dtype=np.int64), completion.copy()
+    for d in range(cpus + gpus):
+        if devices[d, KIND] == GPU and params[FRACTION] * memory > devices[d, MEMORY]:
+            key[d] = np.inf
+    rank_devices(devices, key, order)
+    few = min(cpus, SHOWN_CPUS)
+    shown[:few] = order[:few]
+    shown[few:] = order[cpus : cpus + min(gpus, SHOWN_GPUS)]
+
+
+@nb.njit(cache=True)
+def queues_with(params: FloatArray, devices: FloatArray, out: FloatArray, parts: int, row: FloatArray) -> None:
+    """The inputs about the queues of the node, with the parts that `out` would add to them.
+
+    First when a usual task would be done on each of the devices where that is soonest; then the mean queue, plain,
+    weighted by how fast devices are, and of squares; then the share of idle devices.
+    """
+    count, service = devices.shape[0], params[SERVICE]
+    total, squares, weighted, weights = 0.0, 0.0, 0.0, 0.0
+    idle, up, fastest = 0, 0, np.inf
+    for d in range(count):
+        fastest = min(fastest, params[HEADER + d * DEVICE_FIGURES + DEVICE_FIGURES - 1])
+    for d in range(count):
+        if devices[d, AVAILABLE] == 0.0:
+            continue
+        backlog = params[USE_BACKLOG] * devices[d, BACKLOG]
+        for part in range(parts):
+            if int(out[part, PART_DEVICE]) == d:
+                backlog += out[part, PART_EXPECTED]
+        slowness = math.exp(min(params[HEADER + d * DEVICE_FIGURES + DEVICE_FIGURES - 1] - fastest, CLIP))
+        done = math.log(backlog / service + slowness)
+        place = min(up, SOONEST)
+        while place > 0 and row[place - 1] > done:
+            if place < SOONEST:
+                row[place] = row[place - 1]
+            place -= 1
+        if place < SOONEST:
+            row[place] = done
+        up += 1
+        idle += backlog == 0.0
+        total += backlog
+        squares += backlog * backlog
+        weighted += backlog / slowness
+        weights += 1.0 / slowness
+    for place in range(up, SOONEST):
+        row[place] = row[place - 1] if place > 0 else 0.0
+    if up == 0:
+        row[SOONEST:] = 0.0
+        return
+    row[SOONEST] = math.log1p(total / (up * service))
+    row[SOONEST + 1] = math.log1p(weighted / (weights * service))
+    row[SOONEST + 2] = math.log1p(math.sqrt(squares / up) / service)
+    row[SOONEST + 3] = idle / up
+
+
+@nb.njit(cache=True)
+def options_of(
     task: FloatArray,
     params: FloatArray,
     devices: FloatArray,
     facts: FloatArray,
-    order: IntArray,
+    shown: IntArray,
     times: FloatArray,
     completion: FloatArray,
-    response: FloatArray,
-    energy: FloatArray,
-    money: FloatArray,
+    figures: FloatArray,
+    options: FloatArray,
     out: FloatArray,
 ) -> None:
-    """What every action costs at once, as far as the agent knows: seconds of response, joules, dollars."""
-    counted = params[COUNT_WAITING]
-    for action in range(len(response)):
-        parts = part_of(action, params, devices, facts, order, times, completion, out)
-        response[action], energy[action], money[action] = BAD, BAD, BAD
+    """What every option costs at once, as far as the agent knows, and the inputs that say what it does.
+
+    Args:
+        task: The task's columns.
+        params: The flat array.
+        devices: The view's table.
+        facts: The view's facts.
+        shown: Rows of the devices among the options.
+        times: Seconds the agent expects on every device.
+        completion: When each device would be done with the task.
+        figures: Filled here for each option: seconds of response, joules, dollars, and seconds of response on an idle
+            node; `BAD` when it cannot be taken.
+        options: Filled here but for the places that compare options (`compare`).
+        out: Room for two parts.
+    """
+    counted, queues, service = params[COUNT_WAITING], params[USE_BACKLOG], params[SERVICE]
+    excess = params[EXCESS]
+    for k in range(options.shape[0]):
+        parts = part_of(k, params, devices, facts, shown, times, completion, out)
+        figures[k, :] = BAD
+        options[k, :] = 0.0
         if parts == 0:
             continue
         g = int(out[0, PART_DEVICE])
         if devices[g, KIND] == GPU and out[0, PART_SHARE] * task[TASK_MEMORY] > devices[g, MEMORY]:
             continue
-        end = counted * devices[g, BACKLOG] + out[0, PART_EXPECTED]
-        joules = devices[g, WATTS] * out[0, PART_EXPECTED]
-        dollars = devices[g, PRICE] * out[0, PART_EXPECTED]
+        work, row = out[0, PART_EXPECTED], options[k]
+        end = counted * devices[g, BACKLOG] + work
+        idle = work
+        joules, dollars = devices[g, WATTS] * work, devices[g, PRICE] * work
+        row[0] = 1.0 - devices[g, KIND]
+        row[2] = math.log1p(work / service)
+        row[4] = math.log1p(queues * devices[g, BACKLOG] / service)
+        row[6] = work
+        row[11] = math.log1p(queues * devices[g, QUEUED])
+        row[13] = min(queues * devices[g, QUEUED] * work / excess, MOST)
+        row[15] = g
+        row[16] = -1.0
         if parts == 2:
-            c = int(out[1, PART_DEVICE])
+            c, rest = int(out[1, PART_DEVICE]), out[1, PART_EXPECTED]
             start = counted * devices[c, BACKLOG]
+            idle = max(idle, rest)
             if facts[SPLIT] != 0.0:
-                start = max(start, end)
-            end = max(end, start + out[1, PART_EXPECTED])
-            joules += devices[c, WATTS] * out[1, PART_EXPECTED]
-            dollars += devices[c, PRICE] * out[1, PART_EXPECTED]
-        response[action], energy[action], money[action] = end, joules, dollars
+                start, idle = max(start, end), work + rest
+            end = max(end, start + rest)
+            joules += devices[c, WATTS] * rest
+            dollars += devices[c, PRICE] * rest
+            row[1] = out[1, PART_SHARE]
+            row[3] = math.log1p(rest / service)
+            row[5] = math.log1p(queues * devices[c, BACKLOG] / service)
+            row[6] += rest
+            row[12] = math.log1p(queues * devices[c, QUEUED])
+            row[14] = min(queues * devices[c, QUEUED] * rest / excess, MOST)
+            row[16] = c
+        figures[k, 0], figures[k, 1], figures[k, 2], figures[k, 3] = end, joules, dollars, idle
+        queues_with(params, devices, out, parts, row[19 : 19 + QUEUES])
+
+
+@nb.njit(cache=True)
+def immediate(params: FloatArray, figures: FloatArray) -> float:
+    """The weighted cost of an option at once, each figure over what is usual."""
+    cost = 0.0
+    for k in range(3):
+        cost += params[GOALS + k] * figures[k] / params[USUAL + k]
+    return cost
+
+
+@nb.njit(cache=True)
+def compare(params: FloatArray, logs: FloatArray, figures: FloatArray, options: FloatArray) -> int:
+    """Fill the places that compare an option with the others; returns how many options can be taken."""
+    count, service, excess = options.shape[0], params[SERVICE], params[EXCESS]
+    mean, fastest, legal = logs.mean(), np.inf, 0
+    best, cheapest = np.inf, np.inf
+    for k in range(count):
+        if figures[k, 0] < BAD:
+            legal += 1
+            best = min(best, figures[k, 0])
+            cheapest = min(cheapest, immediate(params, figures[k]))
+            fastest = min(fastest, options[k, 6])
+    for k in range(count):
+        if figures[k, 0] >= BAD:
+            continue
+        row, rank = options[k], 0
+        for other in range(count):
+            if figures[other, 0] < figures[k, 0] or (figures[other, 0] == figures[k, 0] and other < k):
+                rank += 1
+        g, c = int(row[15]), int(row[16])
+        slowness = params[HEADER + g * DEVICE_FIGURES + DEVICE_FIGURES - 1]
+        row[6] = min(math.log(row[6] / fastest), CLIP)
+        row[7] = rank / legal
+        row[8] = 1.0 / (1.0 + rank)
+        row[9] = math.log1p((figures[k, 0] - best) / service)
+        row[10] = min((figures[k, 0] - best) / excess, MOST)
+        row[15] = min(max(logs[g] - mean - slowness, -CLIP), CLIP)
+        row[16] = 0.0
+        if c >= 0:
+            typical = params[HEADER + c * DEVICE_FIGURES + DEVICE_FIGURES - 1]
+            row[16] = min(max(logs[c] - mean - typical, -CLIP), CLIP)
+        row[17] = min((immediate(params, figures[k]) - cheapest) * params[USUAL] / excess, MOST)
+        row[18] = min(max(slowness, -CLIP), CLIP)
+    return legal
+
+
+@nb.njit(cache=True)
+def node_context(
+    params: FloatArray, devices: FloatArray, times: FloatArray, figures: FloatArray, context: FloatArray
+) -> None:
+    """The inputs about goals and node; the task features stand in the first places already."""
+    queues, service = params[USE_BACKLOG], params[SERVICE]
+    up, queued = 0, 0.0
+    least, fastest = np.full(2, np.inf), np.full(2, np.inf)
+    for d in range(devices.shape[0]):
+        if devices[d, AVAILABLE] == 0.0:
+            continue
+        kind, backlog = int(devices[d, KIND]), queues * devices[d, BACKLOG]
+        up += 1
+        queued += queues * devices[d, QUEUED]
+        least[kind] = min(least[kind], backlog)
+        fastest[kind] = min(fastest[kind], times[SHARED, d])
+    best, place = figures[:, 0].min(), TASK_FEATURES
+    for k in range(3):
+        context[place + k] = params[GOALS + k]
+    context[place + 3] = math.log1p(queued)
+    context[place + 4] = math.log1p(least[1] / service) if least[1] < BAD else CLIP
+    context[place + 5] = math.log1p(least[0] / service) if least[0] < BAD else CLIP
+    context[place + 6] = math.log(max(up, 1))
+    context[place + 7] = min(max(math.log(params[USUAL] / service), -CLIP), 2 * CLIP)
+    context[place + 8] = min(max(math.log(params[EXCESS] / service), -CLIP), 2 * CLIP)
+    context[place + 9] = math.log1p(queued / max(up, 1))
+    quickest = min(fastest[0], fastest[1])
+    context[place + 10] = min(max(math.log(quickest / service), -2 * CLIP), 2 * CLIP) if quickest < BAD else 0.0
+    both = fastest[0] < BAD and fastest[1] < BAD
+    context[place + 11] = min(max(math.log(fastest[0] / fastest[1]), -CLIP), CLIP) if both else 0.0
+    context[place + 12] = math.log1p(best / service) if best < BAD else 0.0
+    context[place + 13] = min(best / params[EXCESS], MOST) if best < BAD else 0.0
+    queues_with(params, devices, figures, 0, context[place + 14 :])
+
+
+@nb.njit(cache=True, fastmath=True)
+def advantages(
+    params: FloatArray, context: FloatArray, options: FloatArray, figures: FloatArray, y: FloatArray
+) -> float:
+    """The learned advantage of every option that can be taken, and the state value."""
+    hidden = int(params[HIDDEN])
+    half = max(1, hidden // 2)
+    count = int(params[CPUS]) + int(params[GPUS])
+    first = HEADER + count * DEVICE_FIGURES + TIME_HIDDEN * (TIME_INPUTS + 1) + TIME_HIDDEN * (TIME_HIDDEN + 1)
+    first += TIME_OUTPUTS * (TIME_HIDDEN + 1)
+    option_layer = first + hidden * CONTEXT
+    bias = option_layer + hidden * OPTION
+    second = bias + hidden
+    last = second + half * hidden + half
+    shared, a, b = np.empty(hidden), np.empty(hidden), np.empty(half)
+    for i in range(hidden):
+        total = params[bias + i]
+        row = params[first + i * CONTEXT : first + (i + 1) * CONTEXT]
+        for j in range(CONTEXT):
+            total += row[j] * context[j]
+        shared[i] = total
+    for k in range(options.shape[0]):
+        y[k] = 0.0
+        if figures[k, 0] >= BAD:
+            continue
+        x = options[k]
+        for i in range(hidden):
+            total = shared[i]
+            row = params[option_layer + i * OPTION : option_layer + (i + 1) * OPTION]
+            for j in range(OPTION):
+                total += row[j] * x[j]
+            a[i] = max(total, 0.0)
+        dense(params, second, half, hidden, a, b)
+        total = 0.0
+        for i in range(half):
+            total += params[last + i] * max(b[i], 0.0)
+        y[k] = total
+    offset = dense(params, last + half, half, CONTEXT, context, b)
+    value = params[offset + half]
+    for i in range(half):
+        value += params[offset + i] * max(b[i], 0.0)
+    return value  # type: ignore[no-any-return]
 
 
 @nb.njit(cache=True)
@@ -234,63 +363,57 @@ def evaluate(
     devices: FloatArray,
     facts: FloatArray,
     params: FloatArray,
-    x: FloatArray,
+    context: FloatArray,
+    options: FloatArray,
+    logs: FloatArray,
     times: FloatArray,
     completion: FloatArray,
-    order: IntArray,
-    response: FloatArray,
-    energy: FloatArray,
-    money: FloatArray,
+    shown: IntArray,
+    figures: FloatArray,
     value: FloatArray,
     out: FloatArray,
 ) -> None:
-    """The whole evaluation of a task: the state `x`, what each action costs at once, and its value."""
-    cpus, gpus, hidden = int(params[CPUS]), int(params[GPUS]), int(params[HIDDEN])
-    count, actions = cpus + gpus, len(value)
-    task_features(task, params, x)
-    expected_seconds(params, devices, x, times)
+    """The whole evaluation of a task: the inputs of the network, what each option costs at once, and its value."""
+    task_features(task, params, context)
+    expected_seconds(params, devices, context, logs, times)
     expect_completion(devices, times, completion)
-    rank_devices(devices, completion, order)
-    for k in range(count):
-        d = order[k]
-        up = devices[d, AVAILABLE] > 0.0
-        backlog = devices[d, BACKLOG] * params[USE_BACKLOG]
-        x[TASK_FEATURES + k] = math.log1p(backlog / params[SECOND]) if up else 2 * CLIP
-        x[TASK_FEATURES + count + k] = math.log1p(times[SHARED, d] / params[SECOND])
-    costs(task, params, devices, facts, order, times, completion, response, energy, money, out)
-    a, b, y = np.empty(hidden), np.empty(hidden), np.zeros(1 + actions)
-    if params[TRUST] > 0.0:
-        offset = HEADER + count + count * EMBEDDING
-        offset += TIME_HIDDEN * (TIME_INPUTS + 1) + TIME_HIDDEN * (TIME_HIDDEN + 1) + TIME_HIDDEN + 1
-        offset = dense(params, offset, hidden, len(x), x, a)
-        a = np.maximum(a, 0.0)
-        offset = dense(params, offset, hidden, hidden, a, b)
-        b = np.maximum(b, 0.0)
-        dense(params, offset, 1 + actions, hidden, b, y)
-    mean = y[1:].mean()
-    for k in range(actions):
-        immediate = params[TIME_WEIGHT] * response[k] + params[ENERGY_WEIGHT] * energy[k]
-        immediate += params[MONEY_WEIGHT] * money[k]
-        value[k] = params[TRUST] * (y[0] + y[1 + k] - mean) - immediate if response[k] < BAD else -BAD
+    shown_devices(task[TASK_MEMORY], params, devices, completion, shown)
+    options_of(task, params, devices, facts, shown, times, completion, figures, options, out)
+    legal = compare(params, logs, figures, options)
+    node_context(params, devices, times, figures, context)
+    y, state = np.zeros(len(value)), 0.0
+    trust = params[TRUST] * params[GOALS] * params[EXCESS] / params[USUAL]
+    if trust > 0.0:
+        state = advantages(params, context, options, figures, y)
+    mean = y.sum() / max(legal, 1)
+    for k in range(len(value)):
+        known = figures[k, 0] < BAD
+        value[k] = trust * (state + y[k] - mean) - immediate(params, figures[k]) if known else -BAD
 
 
 @nb.njit(cache=True)
 def act(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
-    """The compiled policy: the action of the highest value, without exploration."""
+    """The compiled policy: the option of the highest value, without exploration."""
     cpus, gpus = int(state[CPUS]), int(state[GPUS])
-    count, actions = cpus + gpus, cpus + gpus * int(state[FRACTIONS])
-    x, expected, completion = np.empty(TASK_FEATURES + 2 * count), np.zeros((2, count)), np.empty(count)
-    order = np.empty(count, dtype=np.int64)
-    response, energy, money, value = np.empty(actions), np.empty(actions), np.empty(actions), np.empty(actions)
-    evaluate(task, devices, facts, state, x, expected, completion, order, response, energy, money, value, out)
-    return take(int(np.argmax(value)), value, state, devices, facts, order, expected, completion, out)
+    few, many = min(cpus, SHOWN_CPUS), min(gpus, SHOWN_GPUS)
+    count, slots = cpus + gpus, few + many * int(state[FRACTIONS])
+    context, options, figures, value = (
+        np.empty(CONTEXT),
+        np.empty((slots, OPTION)),
+        np.empty((slots, 4)),
+        np.empty(slots),
+    )
+    logs, expected, completion = np.empty(count), np.zeros((2, count)), np.empty(count)
+    shown = np.empty(few + many, dtype=np.int64)
+    evaluate(task, devices, facts, state, context, options, logs, expected, completion, shown, figures, value, out)
+    return take(int(np.argmax(value)), value, state, devices, facts, shown, expected, completion, out)
 
 
 @nb.njit(cache=True)
-def take(action, value, params, devices, facts, order, times, completion, out):  # type: ignore[no-untyped-def]
-    """Write the decision of an action; where nothing fits, any device that is up: the memory policy decides then."""
-    if value[action] > -BAD:
-        return part_of(action, params, devices, facts, order, times, completion, out)
+def take(option, value, params, devices, facts, shown, times, completion, out):  # type: ignore[no-untyped-def]
+    """Write the decision of an option; where nothing fits, any device that is up: the memory policy decides then."""
+    if value[option] > -BAD:
+        return part_of(option, params, devices, facts, shown, times, completion, out)
     for d in range(devices.shape[0]):
         if devices[d, AVAILABLE] > 0.0:
             return write_parts(d, 1.0, -1, times, facts, out)
