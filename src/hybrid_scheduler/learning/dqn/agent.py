@@ -48,7 +48,7 @@ from hybrid_scheduler.model.view import ClusterView, task_row
 TRUST_AFTER = 1000
 """Gradient steps until the learned value counts in full again after a drift."""
 YOUNG = 10_000
-"""Gradient steps up to which a network counts by its age: it has to learn for long before it beats the myopic policy."""
+"""Gradient steps up to which a network counts by its age: it learns for long before it beats the myopic policy."""
 LEARN_HARD = 20
 """Outcomes after a drift from which the time head learns with extra steps."""
 STEPS_HARD = 10
