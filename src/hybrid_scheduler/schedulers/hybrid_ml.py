@@ -83,7 +83,7 @@ class HybridML(StaticForest):
         min_samples_leaf: int = 3,
         max_features: int = 0,
         use_queues: bool = True,
-        congestion: float = 0.5,
+        congestion: float = 1.5,
         seed: int = 0,
         weights: Weights | None = None,
     ) -> None:
