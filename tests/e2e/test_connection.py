@@ -11,7 +11,8 @@ from served_dashboard import ServedDashboard
 
 UPDATES = 3000
 MOST_SECONDS = 400
-LOST = "WebSocket connection|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE"
+LOST = "WebSocket connection|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|503"
+"""What a page complains about while a service stops or starts; 503 is what it says when it is about to."""
 
 
 def test_it_reconnects_after_the_server_restarts(
