@@ -19,5 +19,10 @@ export default defineConfig({
     chunkSizeWarningLimit: 1600,
   },
   server: { proxy: { "/api": service, "/ws": { target: service, ws: true } } },
-  test: { environment: "jsdom", include: ["tests/**/*.test.{ts,tsx}"], setupFiles: ["tests/setup.ts"] },
+  test: {
+    environment: "jsdom",
+    include: ["tests/**/*.test.{ts,tsx}"],
+    setupFiles: ["tests/setup.ts"],
+    testTimeout: 30_000,
+  },
 });

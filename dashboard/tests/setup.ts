@@ -1,6 +1,9 @@
 /** What jsdom lacks and the page needs. */
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
+
+// A busy machine may take long to draw: what must appear is waited for, and is still a failure when it does not.
+configure({ asyncUtilTimeout: 10_000 });
 
 class StillObserver {
   observe() {}

@@ -27,6 +27,8 @@ def findings(page: Page) -> list[str]:
 def settled(page: Page) -> None:
     """Wait until every panel has loaded and shows something; some need not have anything yet."""
     page.get_by_test_id("state-pill").wait_for()
+    page.locator("h1").first.wait_for(state="attached")
+    expect(page.get_by_text("waiting for the list of schedulers")).to_have_count(0)
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
     expect(page.get_by_text("Loading …")).to_have_count(0)
     hurried = page.locator("".join(["section", *(f":not([data-testid={panel}])" for panel in sorted(UNHURRIED))]))

@@ -67,15 +67,21 @@ export default function SchedulerPage({ name }: { name: string | null }) {
     [all, racing, name],
   );
   const info = name === null ? racing[0] : find(name);
-  if (all.length === 0) return <Empty waitsFor="the list of schedulers" />;
   if (info === undefined) {
     return (
-      <Empty>
-        {name === null ? "No scheduler is in the race" : `There is no scheduler called ${name}.`}{" "}
-        <Link href="/" className="underline">
-          Back to the race
-        </Link>
-      </Empty>
+      <>
+        <h1 className="sr-only">Scheduler details</h1>
+        {all.length === 0 ? (
+          <Empty waitsFor="the list of schedulers" />
+        ) : (
+          <Empty>
+            {name === null ? "No scheduler is in the race" : `There is no scheduler called ${name}.`}{" "}
+            <Link href="/" className="underline">
+              Back to the race
+            </Link>
+          </Empty>
+        )}
+      </>
     );
   }
   return (
