@@ -80,11 +80,11 @@ def train_on_nodes(
     """Train an agent in place on many nodes.
 
     Args:
-        agent: One that has not learned anything yet.
+        agent: One that has not learned anything yet and is not to go on from the packaged one (`pretrained=False`).
         races: How many nodes.
         tasks: Tasks of each race.
         seed: Of nodes, tasks, loads and goals.
-        say: Told the mean response of a race in units of what an idle node would need, now and then.
+        say: Told now and then which race it is, how many devices its node has, and the loss.
     """
     agent.begin_training(races * tasks, remembered=CAPACITY)
     goals = agent.goals
