@@ -200,7 +200,7 @@ def discount() -> Figure:
     """What a later cost counts today."""
     figure, (axes,) = canvas(2.8)
     later = np.arange(0, 101)
-    for gamma, colour in ((0.0, FAINT), (0.9, CPU), (0.95, GPU), (0.99, INK)):
+    for gamma, colour in ((0.0, FAINT), (0.9, CPU), (0.97, GPU), (0.99, INK)):
         axes.plot(later, gamma**later, color=colour, label=f"γ = {gamma:g}")
     axes.set_xlabel("decisions later")
     axes.set_ylabel("what a cost counts now")

@@ -18,8 +18,8 @@ from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.experiments.heavy import LOAD, Heavy
 from hybrid_scheduler.hardware.sizes import DEFAULT_SIZES
+from hybrid_scheduler.learning.agent_layout import Layout
 from hybrid_scheduler.learning.dqn.agent import YOUNG
-from hybrid_scheduler.learning.dqn.layout import Layout
 from hybrid_scheduler.learning.dqn.network import BATCH, CAPACITY, FOLLOW
 from hybrid_scheduler.learning.drift import THRESHOLD
 from hybrid_scheduler.learning.features import FEATURES

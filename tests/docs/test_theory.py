@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from page_figures import missing, unexplained
 
-from hybrid_scheduler.learning.dqn.layout import CONTEXT, OPTION, Layout, second_layer
+from hybrid_scheduler.learning.agent_layout import CONTEXT, OPTION, Layout, second_layer
 from hybrid_scheduler.learning.dqn.network import BATCH, CAPACITY, FOLLOW
 from hybrid_scheduler.model import Task, TaskBatch
 from hybrid_scheduler.physics.cost import MAX_SPEEDUP, gpu_speedup

@@ -21,7 +21,7 @@ import torch
 from sklearn.dummy import DummyRegressor
 
 from hybrid_scheduler.learning.agent_file import read_agent, write_agent
-from hybrid_scheduler.learning.dqn.layout import CPUS, EXCESS, HIDDEN, SECOND
+from hybrid_scheduler.learning.agent_layout import CPUS, EXCESS, HIDDEN, SECOND
 from hybrid_scheduler.learning.forest.file import read_archive, write_archive
 from hybrid_scheduler.learning.model_file import CHECKSUM, FREE_BYTES, replacing
 from hybrid_scheduler.learning.packaged import FOLDER, fits_node

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.learning.dqn.layout import CONTEXT, OPTION
+from hybrid_scheduler.learning.agent_layout import CONTEXT, OPTION
 from hybrid_scheduler.learning.dqn.network import transition_columns
 from hybrid_scheduler.learning.pending_decisions import KEPT, PendingDecision, PendingDecisions
 from hybrid_scheduler.learning.replay_buffer import ReplayBuffer

@@ -13,7 +13,7 @@ import torch
 
 from hybrid_scheduler.api.start import Start, prepare
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.learning.dqn.layout import GOALS, TRUST
+from hybrid_scheduler.learning.agent_layout import GOALS, TRUST
 from hybrid_scheduler.learning.packaged import FOLDER
 from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.model.device_columns import PRICE

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from hybrid_scheduler.engine.race import Race
+from hybrid_scheduler.learning.agent_layout import TRUST
 from hybrid_scheduler.learning.dqn.agent import YOUNG
-from hybrid_scheduler.learning.dqn.layout import TRUST
 from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.settings import Physics
@@ -101,6 +101,15 @@ def test_another_objective_is_another_input(trained: bytes, tmp_path: Path) -> N
     assert joules == sorted(joules, reverse=True)
     assert joules[2] < 0.95 * joules[0]
     assert (tmp_path / "agent.pth").stat().st_size < 100_000
+
+
+def test_a_file_without_its_replay_acts_as_the_agent_did(trained: bytes, tmp_path: Path) -> None:
+    """An agent acts by the slow mean of its network, so that is what is kept when the rest is not."""
+    agent, loaded = pickle.loads(trained), DQNScheduler(energy_weight=0.0, learning=False)
+    agent.learning = False
+    agent.save_model(tmp_path / "agent.pth", replay=False)
+    loaded.load_model(tmp_path / "agent.pth")
+    assert np.array_equal(mixed(10, 400).run(agent).part_end, mixed(10, 400).run(loaded).part_end)
 
 
 def test_on_another_node_it_knows_all_but_the_devices(trained: bytes, tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_schedulers_and_presets_come_from_their_registries(service: Service) -> 
     assert found["oracle"]["knows_truth"]
     assert [name for name in ("sjf", "fcfs", "mct", "rl_agent") if found[name]["lets_wait"]] == ["sjf", "fcfs"]
     assert found["rl_agent"]["is_learner"]
-    assert found["rl_agent"]["parameters"]["gamma"] == 0.95
+    assert found["rl_agent"]["parameters"]["gamma"] == 0.97
     assert {"weights", "energy_weight"} <= set(found["rl_agent"]["parameters"])
     assert len({each["colour"] for each in found.values()}) == len(found)
     assert "mixed" in [each["name"] for each in _get(service, "/api/presets")]

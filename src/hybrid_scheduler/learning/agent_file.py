@@ -13,7 +13,7 @@ from hybrid_scheduler.learning.model_file import append_checksum, described, ope
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 
 FORMAT: Final = "hybrid-ml-scheduler agent"
-VERSION: Final = 2
+VERSION: Final = 3
 BUILDERS: Final = {"collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage"}
 """What an agent is put together from. PyTorch itself allows more, an array of a billion zeros among it."""
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.learning.agent_file import read_agent, summary_writer, write_agent
+from hybrid_scheduler.learning.agent_layout import MAX_FRACTIONS, Layout
 from hybrid_scheduler.learning.dqn.agent import Agent, AgentOptions
-from hybrid_scheduler.learning.dqn.layout import MAX_FRACTIONS, Layout
 from hybrid_scheduler.learning.dqn.network import CAPACITY
 from hybrid_scheduler.learning.dqn.policy import act, same_devices
 from hybrid_scheduler.learning.packaged import FOLDER
@@ -37,7 +37,7 @@ class DQNScheduler(RaceLearner):
     queues and costs, so that what was learned fits any node and any objective. Reward: minus the response time over its
     mean; energy and money are known at once. The next state is the next arrival, so the price of a queue left to others
     is learned (`learning.dqn.network`). How fast the devices of a node are is learned from its own outcomes
-    (`learning.dqn.times`).
+    (`learning.device_times`).
 
     Args:
         energy_weight: 0 cares for time only, 1 for energy only; 0.5 unless `weights` are given.
@@ -68,7 +68,7 @@ class DQNScheduler(RaceLearner):
         energy_weight: float | None = None,
         fractions: tuple[float, ...] = (0.6, 0.8, 1.0),
         hidden: int = 64,
-        gamma: float = 0.95,
+        gamma: float = 0.97,
         learning_rate: float = 1e-3,
         epsilon: float = 0.002,
         training_epsilon: float = 0.1,

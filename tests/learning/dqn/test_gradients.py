@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from hybrid_scheduler.learning.adam import Adam, Weights
-from hybrid_scheduler.learning.dqn.layout import COEFFICIENTS, OPTION, TASK_FEATURES, Layout
-from hybrid_scheduler.learning.dqn.network import transition_columns
-from hybrid_scheduler.learning.dqn.times import TimeHead
-from hybrid_scheduler.learning.dqn.value_network import HUBER, ValueNetwork
+from hybrid_scheduler.learning.agent_layout import COEFFICIENTS, OPTION, TASK_FEATURES, Layout
+from hybrid_scheduler.learning.device_times import TimeHead
+from hybrid_scheduler.learning.dqn.network import HUBER, ValueNetwork, transition_columns
 
 LAYOUT = Layout(cpus=2, gpus=3, fractions=2, hidden=24)
 BATCH = 32

@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from hybrid_scheduler.learning.dqn.layout import (
+from hybrid_scheduler.learning.agent_layout import (
+    CHARGE,
     CONTEXT,
     COUNT_WAITING,
     EXCESS,
+    FIGURES,
     FRACTION,
     GOALS,
     OPTION,
     TRUST,
+    USE_BACKLOG,
     USUAL,
     Layout,
 )
@@ -44,7 +47,7 @@ class Evaluated:
         n, options = layout.devices, layout.options
         self.context, self.options, self.logs = np.zeros(CONTEXT), np.zeros((options, OPTION)), np.zeros(n)
         self.times, self.completion, self.shown = np.zeros((2, n)), np.zeros(n), np.zeros(layout.shown, dtype=np.int64)
-        self.figures, self.value, self.out = np.zeros((options, 4)), np.zeros(options), np.zeros((2, 3))
+        self.figures, self.value, self.out = np.zeros((options, FIGURES)), np.zeros(options), np.zeros((2, 3))
         evaluate(
             task,
             devices,
@@ -132,6 +135,19 @@ def test_costs_by_hand(params: FloatArray, devices: FloatArray) -> None:
     assert serial.response[1] == pytest.approx(0.5 + 0.5)
     assert serial.response[3] == pytest.approx(1.5 + 0.5)
     assert serial.figures[1, 3] == pytest.approx(1.0)
+
+
+def test_work_is_charged_for_what_will_wait_behind_it(params: FloatArray, devices: FloatArray) -> None:
+    """Every device is expected to take 1 s and has 1, 3, 0 and 2 parts queued; GPUs are ranked 2, 3, 1."""
+    params[[CHARGE, GOALS, USUAL]] = 1.5, 0.7, 2.0
+    found = Evaluated(params, devices, Physics().facts())
+    behind = np.array([1.0, 0.525 * 1.0, 0.0, 0.525 * (2.0 + 1.0), 2.0, 0.525 * (3.0 + 1.0), 3.0])
+    assert found.figures[:, 4] == pytest.approx(1.5 * behind)
+    assert found.value == pytest.approx(-0.7 * (found.figures[:, 0] + 1.5 * behind) / 2.0)
+    for switch in (COUNT_WAITING, USE_BACKLOG):
+        without = params.copy()
+        without[switch] = 0.0
+        assert not Evaluated(without, devices, Physics().facts()).figures[:, 4].any()
 
 
 def test_without_waiting_only_the_execution_costs(params: FloatArray, devices: FloatArray) -> None:

@@ -1,7 +1,7 @@
 """The agent: evaluates a task, explores when that pays, and learns from what came of its decisions.
 
 Knows no physics: it sees the view's arrays and the outcomes of its own decisions. What it has learned of queues holds
-for every node; what it has learned of devices holds for the node at hand (`dqn.times`).
+for every node; what it has learned of devices holds for the node at hand (`device_times`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.learning.dqn.layout import (
+from hybrid_scheduler.learning.agent_layout import (
+    CHARGE,
     COEFFICIENTS,
     CONTEXT,
     COUNT_WAITING,
     EXCESS,
+    FIGURES,
     FRACTION,
     GOALS,
     HEADER,
@@ -30,9 +32,9 @@ from hybrid_scheduler.learning.dqn.layout import (
     USUAL,
     Layout,
 )
+from hybrid_scheduler.learning.device_times import DeviceFilter, basis, raw_features, task_features
 from hybrid_scheduler.learning.dqn.network import CAPACITY, DeepQ
 from hybrid_scheduler.learning.dqn.policy import BAD, PUBLIC, evaluate, take
-from hybrid_scheduler.learning.dqn.times import DeviceFilter, basis, raw_features, task_features
 from hybrid_scheduler.learning.drift_probe import PROBES, DriftProbe, device_groups
 from hybrid_scheduler.learning.pending_decisions import PendingDecision, PendingDecisions
 from hybrid_scheduler.learning.running_means import RunningMeans
@@ -48,7 +50,7 @@ from hybrid_scheduler.model.view import ClusterView, task_row
 TRUST_AFTER = 1000
 """Gradient steps until the learned value counts in full again after a drift."""
 YOUNG = 10_000
-"""Gradient steps up to which a network counts by its age: it learns for long before it beats the myopic policy."""
+"""Gradient steps up to which a network counts by its age: it learns for long before it beats what it starts from."""
 LEARN_HARD = 20
 """Outcomes after a drift from which the time head learns with extra steps."""
 STEPS_HARD = 10
@@ -57,6 +59,8 @@ RECENT = 500
 LEAST_SECONDS = 1e-9
 LEAST_EXCESS = 0.02
 """Share of the usual response below which its unit of learning does not fall."""
+CONGESTION = 1.5
+"""What the agent takes a queue to cost before it has learned better; the forests' (`benchmarks/tuning.py`)."""
 REWARD_RATE = 0.01
 """Of the running mean of rewards, which is for people to see."""
 TYPICAL_OVER = 1000
@@ -220,7 +224,7 @@ class Agent:
             times=np.zeros((2, devices)),
             completion=np.empty(devices),
             shown=np.empty(self.layout.shown, dtype=np.int64),
-            figures=np.empty((options, 4)),
+            figures=np.empty((options, FIGURES)),
             value=np.empty(options),
             out=np.zeros((2, 3)),
         )
@@ -245,7 +249,7 @@ class Agent:
                 probe,
                 found.context.astype(np.float32),
                 found.options[legal].astype(np.float32).ravel(),
-                ((figures[:, 0] - fastest) / params[EXCESS]).astype(np.float32),
+                ((figures[:, 0] + figures[:, 4] - fastest) / params[EXCESS]).astype(np.float32),
                 others.astype(np.float32),
                 fastest,
                 float(params[EXCESS]),
@@ -403,6 +407,7 @@ class Agent:
         self.params[FRACTION : FRACTION + len(options.fractions)] = options.fractions
         self.params[USE_BACKLOG] = float(options.use_backlog)
         self.params[COUNT_WAITING] = float(options.count_waiting)
+        self.params[CHARGE] = CONGESTION if options.gamma > 0.0 else 0.0
 
     # --- training, saving, loading ----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 Every option (a device alone, or a GPU with the first CPU of its node; `learning.actions`) goes through the same small
 network, with inputs that are ratios or counts, so that one set of weights fits any number and mix of devices. Where the
-pieces of the array stand is said in `dqn.layout`.
+pieces of the array stand is said in `agent_layout`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.learning.actions import decode, expect_completion, first_done, rank_devices, write_parts
-from hybrid_scheduler.learning.dqn.layout import (
+from hybrid_scheduler.learning.agent_layout import (
+    CHARGE,
     CONTEXT,
     COUNT_WAITING,
     CPUS,
     DEVICE_FIGURES,
     EXCESS,
+    FIGURES,
     FRACTION,
     FRACTIONS,
     GOALS,
@@ -39,7 +41,7 @@ from hybrid_scheduler.learning.dqn.layout import (
     USE_BACKLOG,
     USUAL,
 )
-from hybrid_scheduler.learning.dqn.times import CLIP, dense, expected_seconds, task_features
+from hybrid_scheduler.learning.device_times import CLIP, dense, expected_seconds, task_features
 from hybrid_scheduler.model.device_columns import (
     AVAILABLE,
     BACKLOG,
@@ -185,13 +187,12 @@ def options_of(
         shown: Rows of the devices among the options.
         times: Seconds the agent expects on every device.
         completion: When each device would be done with the task.
-        figures: Filled here for each option: seconds of response, joules, dollars, and seconds of response on an idle
-            node; `BAD` when it cannot be taken.
+        figures: Filled here for each option (`FIGURES`); `BAD` when it cannot be taken.
         options: Filled here but for the places that compare options (`compare`).
         out: Room for two parts.
     """
     counted, queues, service = params[COUNT_WAITING], params[USE_BACKLOG], params[SERVICE]
-    excess = params[EXCESS]
+    excess, charge = params[EXCESS], params[CHARGE] * params[COUNT_WAITING] * params[USE_BACKLOG]
     for k in range(options.shape[0]):
         parts = part_of(k, params, devices, facts, shown, times, completion, out)
         figures[k, :] = BAD
@@ -203,7 +204,7 @@ def options_of(
             continue
         work, row = out[0, PART_EXPECTED], options[k]
         end = counted * devices[g, BACKLOG] + work
-        idle = work
+        idle, behind = work, devices[g, QUEUED] * work
         joules, dollars = devices[g, WATTS] * work, devices[g, PRICE] * work
         row[0] = 1.0 - devices[g, KIND]
         row[2] = math.log1p(work / service)
@@ -217,6 +218,7 @@ def options_of(
             c, rest = int(out[1, PART_DEVICE]), out[1, PART_EXPECTED]
             start = counted * devices[c, BACKLOG]
             idle = max(idle, rest)
+            behind += devices[c, QUEUED] * rest
             if facts[SPLIT] != 0.0:
                 start, idle = max(start, end), work + rest
             end = max(end, start + rest)
@@ -230,13 +232,14 @@ def options_of(
             row[14] = min(queues * devices[c, QUEUED] * rest / excess, MOST)
             row[16] = c
         figures[k, 0], figures[k, 1], figures[k, 2], figures[k, 3] = end, joules, dollars, idle
+        figures[k, 4] = charge * behind
         queues_with(params, devices, out, parts, row[19 : 19 + QUEUES])
 
 
 @nb.njit(cache=True)
 def immediate(params: FloatArray, figures: FloatArray) -> float:
-    """The weighted cost of an option at once, each figure over what is usual."""
-    cost = 0.0
+    """The weighted cost of an option as far as it is known, each figure over what is usual."""
+    cost = params[GOALS] * figures[4] / params[USUAL]
     for k in range(3):
         cost += params[GOALS + k] * figures[k] / params[USUAL + k]
     return cost
@@ -400,7 +403,7 @@ def act(number, now, task, devices, times, free, facts, state, out):  # type: ig
     context, options, figures, value = (
         np.empty(CONTEXT),
         np.empty((slots, OPTION)),
-        np.empty((slots, 4)),
+        np.empty((slots, FIGURES)),
         np.empty(slots),
     )
     logs, expected, completion = np.empty(count), np.zeros((2, count)), np.empty(count)

@@ -35,9 +35,12 @@ SECOND: Final = 13
 USE_BACKLOG: Final = 14
 COUNT_WAITING: Final = 15
 """Whether the time an action costs includes the waiting before it."""
-MEAN: Final = 16
+CHARGE: Final = 16
+"""How much a second of work counts for the tasks that will wait behind it, per part queued there, before anything is
+learned."""
+MEAN: Final = 17
 """Three means of the task features (log size, intensity, log memory), then three deviations."""
-FRACTION: Final = 22
+FRACTION: Final = 23
 """The GPU fractions, ascending, at most `MAX_FRACTIONS`."""
 MAX_FRACTIONS: Final = 8
 HEADER: Final = FRACTION + MAX_FRACTIONS
@@ -67,6 +70,9 @@ CONTEXT: Final = 17 + QUEUES
 """Inputs about the task, the goals and the node as a whole."""
 OPTION: Final = 19 + QUEUES
 """Inputs about one option."""
+FIGURES: Final = 5
+"""What is known of one option: seconds of response, joules, dollars, seconds of response on an idle node, and the
+seconds that it is charged for what will wait behind it (`CHARGE`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.learning.adam import Weights
-from hybrid_scheduler.learning.dqn.layout import (
+from hybrid_scheduler.learning.agent_layout import (
     BASIS,
     COEFFICIENTS,
     DEVICE_FIGURES,

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hybrid_scheduler.learning.dqn.layout import COEFFICIENTS, HEADER, MEAN, TIME_OUTPUTS, Layout
-from hybrid_scheduler.learning.dqn.times import CLIP, PRIOR, DeviceFilter, expected_log, expected_seconds, task_features
+from hybrid_scheduler.learning.agent_layout import COEFFICIENTS, HEADER, MEAN, TIME_OUTPUTS, Layout
+from hybrid_scheduler.learning.device_times import (
+    CLIP,
+    PRIOR,
+    DeviceFilter,
+    expected_log,
+    expected_seconds,
+    task_features,
+)
 from hybrid_scheduler.model.device_columns import KIND
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.task_columns import SHARED
