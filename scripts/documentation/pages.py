@@ -7,7 +7,7 @@ from pathlib import Path
 
 from documentation.api import api_page, openapi_document
 from documentation.command_line import command_line_page
-from documentation.registries import experiments_page, metrics_page, presets_page, schedulers_page
+from documentation.registries import experiments_page, formats_page, metrics_page, presets_page, schedulers_page
 from documentation.settings import settings_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +30,7 @@ def generated_pages() -> dict[str, str]:
         "reference/schedulers.md": schedulers_page(),
         "reference/metrics.md": metrics_page(),
         "reference/presets.md": presets_page(),
+        "reference/formats.md": formats_page(),
         "reference/experiments.md": experiments_page(),
         **{page: _as_page((ROOT / file).read_text("utf-8")) for page, file in present_root_pages().items()},
     }

@@ -1,4 +1,4 @@
-"""The references of what is registered by name: schedulers, metrics, presets, experiments."""
+"""The references of what is registered by name: schedulers, metrics, presets, formats, experiments."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from hybrid_scheduler.schedulers.base import Learner, Scheduler
 from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 from hybrid_scheduler.schedulers.registry import scheduler_class, scheduler_names
 from hybrid_scheduler.workloads import PRESETS
+from hybrid_scheduler.workloads.readers.assumptions import RULES
+from hybrid_scheduler.workloads.readers.registry import create_reader, reader_names
 
 BETTER = {True: "bigger", False: "smaller", None: "neither"}
 
@@ -83,6 +85,23 @@ def presets_page() -> str:
 Named kinds of workload, for `--preset` and `workload.preset`. `drift:A:B` drifts from preset A to preset B.
 """
     return "\n".join([introduction, table(("name", "what it is", "size", "intensity", "memory MB"), rows)])
+
+
+def formats_page() -> str:
+    """The page of the formats that `--trace` reads."""
+    found = {name: create_reader(name) for name in reader_names()}
+    introduction = """# Formats
+
+What `--trace` and `hms inspect` read, packages of other people included; `hms inspect --formats` prints this list. A
+file is recognised by its content, gzip is unpacked; `--format NAME` forces one. The [guide](../guide/own-trace.md) has
+the project's own formats.
+"""
+    parts = [introduction, table(("name", "what it is"), [(f"[{n}](#{n})", r.title) for n, r in found.items()])]
+    for name, reader in found.items():
+        parts += [f"## {name}\n", _prose(type(reader)) + "\n"]
+    rules = [(code(rule), meaning) for rule, meaning in RULES.items()]
+    said = "What a file does not say is filled by these rules; the output names those that were used, with the seed.\n"
+    return "\n".join([*parts, "## Rules\n", said, table(("rule", "what it does"), rules)])
 
 
 def experiments_page() -> str:

@@ -125,6 +125,25 @@ def test_what_cannot_go_on_without_an_end() -> None:
     alone = RecordedTasks(recorded(5).tasks.with_arrivals(np.zeros(5)))
     with pytest.raises(InvalidInputError, match="at least two tasks"):
         Scenario(alone, arrivals=Rate(1.0)).stream()
+    with pytest.raises(InvalidInputError, match="has times for its own tasks only"):
+        Scenario(RecordedTasks(recorded(5).tasks, kind="table"), arrivals=Rate(1.0)).stream()
+
+
+def chain(arrivals: list[float], dependencies: list[list[int]]) -> RecordedTasks:
+    ones = np.ones(len(arrivals))
+    return RecordedTasks(
+        TaskBatch.from_columns(ones, ones, ones, arrival_time=np.array(arrivals), dependencies=dependencies)
+    )
+
+
+def test_a_stream_keeps_every_parent_or_refuses() -> None:
+    """None is cut: a parent that arrives after its child is refused."""
+    kept = Scenario(chain([0.0, 1.0, 2.0], [[], [0], [0, 1]]), arrivals=Rate(1.0)).stream().until(100.0, 3, 10)
+    assert kept is not None
+    assert kept.parents == {11: (10,), 12: (10, 11)}
+    for late in (chain([0.0, 1.0, 2.0], [[], [2], []]), chain([0.0, 1.0, 1.0], [[], [2], []])):
+        with pytest.raises(InvalidInputError, match=r"task 1 waits for task 2, which arrives after it; .* arrival_t"):
+            Scenario(late, arrivals=Rate(1.0)).stream()
 
 
 def test_isolated_tasks_have_no_rate() -> None:

@@ -22,6 +22,7 @@ from hybrid_scheduler.cli.compare import compare
 from hybrid_scheduler.cli.db import db
 from hybrid_scheduler.cli.experiment import experiment
 from hybrid_scheduler.cli.generate import generate
+from hybrid_scheduler.cli.inspect import inspect
 from hybrid_scheduler.cli.pipeline import pipeline
 from hybrid_scheduler.cli.profile import profile
 from hybrid_scheduler.cli.report import report
@@ -43,6 +44,7 @@ app = typer.Typer(
 app.command()(compare)
 app.command()(experiment)
 app.command()(generate)
+app.command()(inspect)
 app.command()(pipeline)
 app.command()(profile)
 app.command()(report)

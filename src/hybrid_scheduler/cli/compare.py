@@ -17,7 +17,10 @@ Names = Annotated[
     str | None,
     typer.Option(metavar="A,B,...", help=f"Who races; default {', '.join(DEFAULT_SCHEDULERS)}.", show_default=False),
 ]
-Trace = Annotated[Path | None, typer.Option(metavar="FILE", help="Tasks from a CSV file.", show_default=False)]
+Trace = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Tasks from a file, in any format hms inspect reads.", show_default=False),
+]
 Table = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Times per task and device from a CSV file.", show_default=False)
 ]
@@ -62,6 +65,7 @@ def compare(
     tasks: options.Tasks = None,
     preset: options.Preset = None,
     trace: Trace = None,
+    format: options.Format = None,
     table: Table = None,
     rate: options.Rate = None,
     load: options.Load = None,
@@ -104,6 +108,7 @@ def compare(
         tasks=tasks,
         preset=preset,
         trace=trace,
+        format=format,
         table=table,
         rate=rate,
         load=load,

@@ -107,6 +107,15 @@ Speedup = Annotated[
     Literal["linear", "amdahl"] | None,
     typer.Option(help="How a GPU gains from a task's intensity; default linear.", show_default=False),
 ]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="Format of the file; recognised by content unless given (hms inspect --formats lists them).",
+        show_default=False,
+    ),
+]
 EnergyWeight = Annotated[
     float | None,
     typer.Option(

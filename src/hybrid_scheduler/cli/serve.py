@@ -14,7 +14,7 @@ from hybrid_scheduler.cli.compare import Names
 Host = Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 opens it to the network.")]
 Port = Annotated[int, typer.Option(parser=options.whole(0, 65535), metavar="N", help="Port; 0 takes any free one.")]
 Trace = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Race the tasks of a CSV file, in a loop.", show_default=False)
+    Path | None, typer.Option(metavar="FILE", help="Race the tasks of a file, in a loop.", show_default=False)
 ]
 Load = Annotated[
     float | None,
@@ -59,6 +59,7 @@ def serve(
     schedulers: Names = None,
     preset: options.Preset = None,
     trace: Trace = None,
+    format: options.Format = None,
     rate: options.Rate = None,
     load: Load = None,
     speed: Speed = None,
@@ -89,7 +90,7 @@ def serve(
         if learn_from_store:
             settings = settings.model_copy(update={"learn_from_store": True})
         names = None if schedulers is None else tuple(name.strip() for name in schedulers.split(","))
-        start = LiveStart(load_config(config), names, preset, trace, rate, load, speed, seed)
+        start = LiveStart(load_config(config), names, preset, trace, rate, load, speed, seed, format)
         # Before the web half is imported: the engine's process loads its libraries at the same time.
         engine = live_engine(settings, start)
         from hybrid_scheduler.server.serve import serve as run

@@ -25,7 +25,7 @@ Names = Annotated[
     ),
 ]
 Workload = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Tasks from a CSV file, instead of a preset.", show_default=False)
+    Path | None, typer.Option(metavar="FILE", help="Tasks from a file, instead of a preset.", show_default=False)
 ]
 ModelType = Annotated[
     str | None,
@@ -73,6 +73,7 @@ def train(
     tasks: Tasks = None,
     preset: options.Preset = None,
     workload: Workload = None,
+    format: options.Format = None,
     load: options.Load = None,
     rate: options.Rate = None,
     gpus: options.Gpus = None,
@@ -102,7 +103,7 @@ def train(
     from hybrid_scheduler.cli.output import note_first_use
 
     note_first_use()
-    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, progress_bar, write_json
+    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json
     from hybrid_scheduler.config import load_config
     from hybrid_scheduler.model.objective import Objective
     from hybrid_scheduler.scenario import ScenarioOptions
@@ -113,6 +114,7 @@ def train(
     asked = ScenarioOptions(
         preset=preset,
         trace=workload,
+        format=format,
         tasks=tasks,
         rate=rate,
         load=load,
@@ -122,6 +124,8 @@ def train(
         seed=seed,
     )
     scenario = asked.scenario(settings, default_tasks=DEFAULT_TASKS)
+    for remark in scenario.notes:
+        note(remark)
     objective = Objective.chosen(weights, energy_weight)
     learners = trainable(
         {name: settings.scheduler(name, scenario.seed, objective=objective) for name in _wanted(schedulers)}

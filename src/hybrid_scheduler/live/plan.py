@@ -44,7 +44,12 @@ class Plan:
         """
         config = start.config
         asked = ScenarioOptions(
-            preset=start.preset, trace=start.trace, rate=start.rate, load=start.load, seed=start.seed
+            preset=start.preset,
+            trace=start.trace,
+            format=start.format,
+            rate=start.rate,
+            load=start.load,
+            seed=start.seed,
         )
         arrivals = asked.arrivals(config) or Load(LOAD)
         scenario = replace(asked.scenario(config), arrivals=arrivals, num_tasks=None)  # it has no end
@@ -154,7 +159,7 @@ class Plan:
         """Where tasks come from after a change."""
         if change.get("preset") is not None:
             return ScenarioOptions(preset=change["preset"]).preset_tasks(self.config)
-        return RecordedTasks.read(_inside(traces, change["trace"]))
+        return RecordedTasks.read(_inside(traces, change["trace"]), self.seed)
 
 
 def _inside(folder: Path, name: str) -> Path:
@@ -163,8 +168,8 @@ def _inside(folder: Path, name: str) -> Path:
         raise InvalidInputError(f"trace {name!r} is a path, but it must be the name of a file in the trace folder")
     path = folder / name
     if not path.is_file():
-        known = sorted(file.name for file in folder.glob("*.csv")) if folder.is_dir() else []
-        listed = ", ".join(known[:20]) or "none yet; put CSV files there"
+        known = sorted(file.name for file in folder.iterdir() if file.is_file()) if folder.is_dir() else []
+        listed = ", ".join(known[:20]) or "none yet; put files there"
         message = f"there is no trace {name!r} in the trace folder; known: {listed}"
         raise EngineError(message, code="unknown_trace", status=404)
     return path

@@ -84,7 +84,7 @@ class Session:
         self.race = LiveRace(schedulers, plan.world, seed=plan.seed)
         self.figures = RunFigures(plan.schedulers, plan.world)
         self.clock = Clock(plan.speed)
-        self.source = plan.source(0.0)
+        self._open_source(0.0)
         self.backlogs = Backlogs(self.race, log)
         self.decisions = DecisionLog(plan.schedulers)
         self.pulse = PulseSeries(plan.world.cluster.names)
@@ -154,11 +154,17 @@ class Session:
         elif not racing and self.clock.goes:
             self.clock.stop()
 
+    def _open_source(self, now: float) -> None:
+        """Take tasks from where the plan says; the log states what had to be assumed of a file."""
+        self.source = self.plan.source(now)
+        for note in self.plan.scenario.notes:
+            self._log("info", note)
+
     def change(self, plan: Plan) -> None:
         """Take on another plan with the same schedulers."""
         now, old, self.plan = self.race.now, self.plan, plan
         if (plan.preset, plan.trace) != (old.preset, old.trace):
-            self.source = plan.source(now)
+            self._open_source(now)
         elif plan.rate != old.rate:
             self.source.change_rate(plan.rate, now)
         if plan.speed != old.speed or plan.flat_out != old.flat_out:

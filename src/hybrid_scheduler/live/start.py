@@ -16,11 +16,12 @@ class LiveStart:
         config: Node, physics, workload and parameters of the schedulers.
         schedulers: Names of the schedulers that race.
         preset: Where tasks come from.
-        trace: A CSV file of tasks, raced in a loop.
+        trace: A file of tasks in any registered format, raced in a loop.
         rate: Tasks per simulated second.
         load: The same as a share of the node's capacity.
         speed: Simulated seconds per second of the clock.
         seed: Same seed, same tasks.
+        format: The format of the trace; recognised by content unless given.
     """
 
     config: Config
@@ -31,3 +32,4 @@ class LiveStart:
     load: float | None = None
     speed: float | None = None
     seed: int | None = None
+    format: str | None = None

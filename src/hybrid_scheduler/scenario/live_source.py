@@ -88,16 +88,15 @@ class LiveSource:
         self._schedule(now - passed * self.rate / rate, rate)
 
     def _parents(self, rows: slice) -> dict[int, tuple[int, ...]]:
-        """Parents that came before their child; one that comes later in the trace cannot be waited for live."""
+        """The parents of these tasks; they came before, which is checked when the trace is opened."""
         tasks = self._block.tasks
         if not tasks.has_dependencies:
             return {}
         parent_ids = {}
         for row in range(rows.start, rows.stop):
             parents = tasks.parents[tasks.parent_start[row] : tasks.parent_start[row + 1]]
-            earlier = parents[parents < row]
-            if len(earlier):
-                parent_ids[int(self._ids[row])] = tuple(self._ids[earlier].tolist())
+            if len(parents):
+                parent_ids[int(self._ids[row])] = tuple(self._ids[parents].tolist())
         return parent_ids
 
 
@@ -118,7 +117,20 @@ def _repeated(trace: TaskBatch) -> Iterator[_Block]:
     span = float(trace.arrival_time[-1] - trace.arrival_time[0]) if len(trace) else 0.0
     if span <= 0:
         raise InvalidInputError("a trace for the live race needs at least two tasks that arrive at different times")
+    _refuse_late_parents(trace)
     mean = span / (len(trace) - 1)
     gaps = np.diff(trace.arrival_time, prepend=trace.arrival_time[0] - mean) / mean
     while True:
         yield _Block(trace, gaps)
+
+
+def _refuse_late_parents(trace: TaskBatch) -> None:
+    """Live, a task can wait only for what has arrived."""
+    child = np.repeat(np.arange(len(trace)), np.diff(trace.parent_start))
+    late = np.flatnonzero(trace.parents >= child)
+    if len(late):
+        task, parent = trace.task_id[child[late[0]]], trace.task_id[trace.parents[late[0]]]
+        raise InvalidInputError(
+            f"task {task} waits for task {parent}, which arrives after it; in the live race parents come first: change "
+            f"the arrival_time of one (at equal times, the lower id comes first)"
+        )

@@ -17,6 +17,7 @@ from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario.scenario import DEFAULT_LOAD, Load, Rate, Scenario
 from hybrid_scheduler.scenario.sources import DEFAULT_PARENTS, RANGES, PresetTasks, RecordedTasks
 from hybrid_scheduler.workloads import TableFile, read_table
+from hybrid_scheduler.workloads.readers.registry import read_workload
 from hybrid_scheduler.workloads.shapes import Range
 
 FilePath = str | Path
@@ -28,7 +29,8 @@ class ScenarioOptions:
 
     Attributes:
         preset: Kind of workload.
-        trace: CSV file of tasks, instead of a preset.
+        trace: File of tasks in any registered format, instead of a preset; one with times per device is a table too.
+        format: The format of the trace; recognised by content unless given.
         table: CSV file of times per task and device.
         tasks: Number of tasks.
         rate: Arrivals: tasks per second.
@@ -52,6 +54,7 @@ class ScenarioOptions:
 
     preset: str | None = None
     trace: FilePath | None = None
+    format: str | None = None
     table: FilePath | None = None
     tasks: int | None = None
     rate: float | None = None
@@ -83,6 +86,8 @@ class ScenarioOptions:
             raise InvalidInputError(
                 f"speedup ({self.speedup}) is for times by formula, but a table gives the times; leave one out"
             )
+        if self.format is not None and self.trace is None:
+            raise InvalidInputError(f"format ({self.format}) is that of a trace; give the trace too")
         file = self.trace if self.trace is not None else self.table
         for name in ("preset", "dependency_prob", "max_dependencies", *RANGES):
             if file is not None and getattr(self, name) is not None:
@@ -103,13 +108,17 @@ class ScenarioOptions:
         Raises:
             InvalidInputError: Something breaks its rule, or does not go together.
         """
+        seed = config.simulation.seed if self.seed is None else self.seed
         table = None if self.table is None else read_table(self.table)
         source: PresetTasks | RecordedTasks
         arrivals = self.arrivals(None)
         if self.trace is not None:
-            source = RecordedTasks.read(self.trace)
+            name, file = read_workload(self.trace, seed, self.format)
+            source = RecordedTasks.of(file, self.trace, name)
+            if isinstance(file, TableFile):
+                table = self._only_table(file)
         elif table is not None and self.table is not None:
-            source = RecordedTasks.of(table, self.table)
+            source = RecordedTasks.of(table, self.table, "table")
         else:
             source = self.preset_tasks(config)
             arrivals = self.arrivals(config) or Load(default_load)
@@ -118,10 +127,20 @@ class ScenarioOptions:
             self.world(config, table),
             self._count(source, config, default_tasks),
             arrivals,
-            config.simulation.seed if self.seed is None else self.seed,
+            seed,
             self.isolated,
             self.warmup,
         )
+
+    def _only_table(self, file: TableFile) -> TableFile:
+        """The times of a trace that has some, if nothing else says how long tasks take."""
+        if self.table is not None:
+            raise InvalidInputError(f"{self.trace} and {self.table} both give times per device; leave one out")
+        if self.speedup is not None:
+            raise InvalidInputError(
+                f"speedup ({self.speedup}) is for times by formula, but {self.trace} gives the times; leave one out"
+            )
+        return file
 
     def world(self, config: Config, table: TableFile | None = None) -> World:
         """The devices and their physics; a table names the devices by its columns when nobody else describes them."""

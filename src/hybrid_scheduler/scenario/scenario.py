@@ -96,6 +96,10 @@ class Scenario:
         """
         if isinstance(self.source, PresetTasks) and self.source.dependency_prob:
             raise InvalidInputError("an endless stream has no dependencies; leave out dependency_prob")
+        if isinstance(self.source, RecordedTasks) and self.source.kind == "table":
+            raise InvalidInputError(
+                f"{self.source.name} has times for its own tasks only, so it cannot go on without an end; give a trace"
+            )
         return LiveSource(self.source, self.seed, self._wanted_rate, start=start)
 
     def training(self, tasks: int) -> Scenario:
@@ -126,7 +130,7 @@ class Scenario:
             **origin,
             "arrival_rate": rate,
             "load": None if rate is None else rate / self.capacity,
-            **(source.facts() if isinstance(source, PresetTasks) else {}),
+            **source.facts(),
             "tasks": self.count,
             "warmup": self.warmup,
             "isolated": self.isolated,
@@ -135,11 +139,11 @@ class Scenario:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about the tasks: what was derived, what has no effect."""
-        notes = []
+        notes: list[str] = []
         if self.isolated and self.arrivals is not None:
             notes.append("isolated: the next task arrives when the last has ended; rate and load change nothing")
-        if isinstance(self.source, RecordedTasks) and self.source.derived:
-            notes.append(f"{self.source.name} has no {', '.join(self.source.derived)}: derived")
+        if isinstance(self.source, RecordedTasks):
+            notes += [note.text if note.rule == "derived" else str(note) for note in self.source.notes]
             if "arrival_time" in self.source.derived and not self.isolated and self.rate is None:
                 notes.append("without arrival times all tasks arrive at once; a rate or load spreads them")
         return tuple(notes)

@@ -13,10 +13,10 @@ from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.workloads.arrivals import PoissonArrivals
 from hybrid_scheduler.workloads.capacity import capacity, capacity_of_tasks
-from hybrid_scheduler.workloads.csv_table import TableFile
-from hybrid_scheduler.workloads.csv_trace import TraceFile, read_csv
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.presets import find_preset
+from hybrid_scheduler.workloads.readers.registry import read_workload
+from hybrid_scheduler.workloads.recorded import Assumption, RecordedFile, TableFile, TraceFile
 from hybrid_scheduler.workloads.shapes import FeatureRanges, Range
 from hybrid_scheduler.workloads.streams import Streams
 from hybrid_scheduler.workloads.synthesis import RATE_LIMITS
@@ -94,28 +94,53 @@ class RecordedTasks:
         tasks: The tasks.
         name: Where they come from.
         kind: `trace`, or `table` for tasks that have times only on the devices of their file.
+        format: The format of the file; None: the tasks come from none.
         derived: The columns the file does not have.
+        assumed: What else the reader of the file had to decide.
     """
 
     tasks: TaskBatch
     name: str = "given tasks"
     kind: Literal["trace", "table"] = "trace"
+    format: str | None = None
     derived: tuple[str, ...] = ()
+    assumed: tuple[Assumption, ...] = ()
     _capacity: dict[int, tuple[World, float]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def read(cls, path: str | Path) -> RecordedTasks:
-        """The tasks of a CSV trace.
+    def read(cls, path: str | Path, seed: int, format: str | None = None) -> RecordedTasks:
+        """The tasks of a trace in any registered format.
+
+        Args:
+            path: The file.
+            seed: Of what is drawn where the file says nothing.
+            format: The format; None: recognised by content.
 
         Raises:
-            InvalidInputError: Something is wrong in the file.
+            InvalidInputError: Something is wrong in the file, or it has times per device, which need a node of its own.
         """
-        return cls.of(read_csv(path), path)
+        name, file = read_workload(path, seed, format)
+        if isinstance(file, TableFile):
+            raise InvalidInputError(
+                f"{path} ({name}) has times for its own devices only, which `hms compare` can race; give a trace here"
+            )
+        return cls.of(file, path, name)
 
     @classmethod
-    def of(cls, file: TraceFile | TableFile, path: str | Path) -> RecordedTasks:
+    def of(cls, file: RecordedFile, path: str | Path, format: str) -> RecordedTasks:
         """The tasks of a file that was read from this path."""
-        return cls(file.tasks, str(path), "trace" if isinstance(file, TraceFile) else "table", file.derived)
+        kind: Literal["trace", "table"] = "trace" if isinstance(file, TraceFile) else "table"
+        return cls(file.tasks, str(path), kind, format, file.derived, file.assumed)
+
+    @property
+    def notes(self) -> list[Assumption]:
+        """What the file does not say and how that was filled, for people and documents."""
+        derived = Assumption("derived", f"{self.name} has no {', '.join(self.derived)}: derived")
+        return [*([derived] if self.derived else []), *self.assumed]
+
+    def facts(self) -> dict[str, object]:
+        """For a document: the format of the file and what had to be assumed."""
+        return {} if self.format is None else {"format": self.format, "assumed": [a.to_json() for a in self.notes]}
 
     def capacity(self, world: World) -> float:
         """Tasks per second of this kind that a node can do at most."""

@@ -7,7 +7,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.errors import UnknownNameError
+from hybrid_scheduler.model.registered import load_registered
 from hybrid_scheduler.schedulers.base import Scheduler
 
 GROUP = "hybrid_scheduler.schedulers"
@@ -30,16 +31,7 @@ def scheduler_class(name: str) -> type[Scheduler]:
         UnknownNameError: Nothing is registered under it; the message offers the nearest name.
         InvalidInputError: What is registered is not a scheduler, or cannot be imported.
     """
-    points = _found()
-    if name not in points:
-        raise UnknownNameError("scheduler", name, points)
-    try:
-        scheduler = points[name].load()
-    except (ImportError, AttributeError) as error:
-        raise InvalidInputError(f"scheduler {name!r} ({points[name].value}) cannot be loaded: {error}") from error
-    if not (isinstance(scheduler, type) and issubclass(scheduler, Scheduler)):
-        raise InvalidInputError(f"scheduler {name!r} ({points[name].value}) is not a subclass of Scheduler")
-    return scheduler
+    return load_registered(_found(), name, "scheduler", Scheduler)
 
 
 def create_scheduler(name: str, seed: int = 0, **parameters: Any) -> Scheduler:

@@ -1,9 +1,10 @@
 """Workloads: synthetic ones from a seed, traces and tables of times from files."""
 
-from hybrid_scheduler.workloads.csv_table import TableFile, read_table
-from hybrid_scheduler.workloads.csv_trace import TraceFile, read_csv, write_csv
+from hybrid_scheduler.workloads.csv_table import read_table
+from hybrid_scheduler.workloads.csv_trace import read_csv, write_csv
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.presets import PRESETS, Preset, drifting, find_preset
+from hybrid_scheduler.workloads.recorded import TableFile, TraceFile
 
 __all__ = [
     "PRESETS",

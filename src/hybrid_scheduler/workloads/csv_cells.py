@@ -7,27 +7,28 @@ of the file is never held as a whole. Only when a conversion fails is the cell l
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model import InvalidInputError
+from hybrid_scheduler.workloads.opening import opened
 
 # Few enough for the cells of a chunk to stay in the processor's cache: twice as fast as with many.
 _CHUNK_ROWS = 1024
 
 Parsed = NDArray[Any] | list[Any]
 Parser = Callable[[Sequence[str]], Parsed]
+Choose = Callable[[tuple[str, ...]], Mapping[str, Parser]]
+"""Given the names in a header, the columns to read and how."""
 
 
 class BadCellError(Exception):
@@ -64,8 +65,8 @@ class CsvFile:
         return InvalidInputError(f"{self.path}, line {self.line(row)}, column {column}: {problem}")
 
 
-def read_cells(path: str | Path, choose: Callable[[tuple[str, ...]], Mapping[str, Parser]]) -> CsvFile:
-    """Read the columns of a CSV file, in UTF-8, compressed if the name ends in `.gz`.
+def read_cells(path: str | Path, choose: Choose) -> CsvFile:
+    """Read the columns of a CSV file, in UTF-8, compressed or not.
 
     Args:
         path: The file.
@@ -74,16 +75,31 @@ def read_cells(path: str | Path, choose: Callable[[tuple[str, ...]], Mapping[str
     Raises:
         InvalidInputError: The file cannot be read, is empty or not a table, or a parser refuses a cell.
     """
+    ends = array("q")
+    pieces: dict[str, list[Parsed]] = {}
+    for columns in stream_cells(path, choose, ends):
+        for name, parsed in columns.items():
+            pieces.setdefault(name, []).append(parsed)
+    return CsvFile(Path(path), {name: _join(parts) for name, parts in pieces.items()}, ends)
+
+
+def stream_cells(path: str | Path, choose: Choose, ends: array[int]) -> Iterator[dict[str, Parsed]]:
+    """The same, a thousand rows at a time; `ends` is filled as `CsvFile.ends` while rows are read."""
     path = Path(path)
-    with _opened(path) as text:
+    with as_text(path) as text:
         reader = csv.reader(text, strict=True, skipinitialspace=True)
         try:
-            return _read(path, reader, choose)
+            yield from _parsed(path, reader, choose, ends)
         except csv.Error as error:
             raise InvalidInputError(f"{path}, line {reader.line_num}: not readable as CSV: {error}") from error
 
 
-def _read(path: Path, reader: Any, choose: Callable[[tuple[str, ...]], Mapping[str, Parser]]) -> CsvFile:
+def read_header(path: Path, reader: Any) -> tuple[str, ...]:
+    """The names in the first row; an extra column may have none.
+
+    Raises:
+        InvalidInputError: There is no name, or one occurs twice.
+    """
     header = tuple(name.strip() for name in next(reader, []))
     if not any(header):
         raise InvalidInputError(f"{path}: the first line is empty; it must name the columns")
@@ -91,24 +107,29 @@ def _read(path: Path, reader: Any, choose: Callable[[tuple[str, ...]], Mapping[s
     for name in named:
         if named.count(name) > 1:
             raise InvalidInputError(f"{path}, line 1: column {name!r} occurs twice; rename or delete one")
+    return header
+
+
+def _parsed(path: Path, reader: Any, choose: Choose, ends: array[int]) -> Iterator[dict[str, Parsed]]:
+    header = read_header(path, reader)
     parsers = choose(header)
-    ends = array("q", [reader.line_num])
-    pieces: dict[str, list[Parsed]] = {name: [] for name in parsers}
+    ends.append(reader.line_num)
     for rows in _chunks(path, reader, len(header), ends):
         first = len(ends) - 1 - len(rows)
         cells = dict(zip(header, zip(*rows, strict=True), strict=True))
+        parsed: dict[str, Parsed] = {}
         bad: list[tuple[int, str, BadCellError]] = []
         for name, parser in parsers.items():
             try:
-                pieces[name].append(parser(cells[name]))
+                parsed[name] = parser(cells[name])
             except BadCellError as error:
                 bad.append((error.index, name, error))
         if bad:
             index, name, reason = min(bad, key=lambda b: b[0])
             raise CsvFile(path, {}, ends).error(first + index, name, str(reason)) from reason
+        yield parsed
     if len(ends) == 1:
         raise InvalidInputError(f"{path}: there is a header but no task; add at least one row")
-    return CsvFile(path, {name: _join(parts) for name, parts in pieces.items()}, ends)
 
 
 def _chunks(path: Path, reader: Any, width: int, ends: array[int]) -> Iterator[list[list[str]]]:
@@ -143,31 +164,19 @@ def _join(parts: list[Parsed]) -> Parsed:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[str]]:
+def as_text(path: Path) -> Iterator[IO[str]]:
     """The file as text; whatever prevents reading it becomes one clear error."""
-    if path.is_dir():
-        raise InvalidInputError(f"{path}: this is a directory; name a CSV file")
     try:
-        with _binary(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        with opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
             yield text
-    except FileNotFoundError as error:
-        raise InvalidInputError(f"{path}: there is no such file") from error
     except UnicodeDecodeError as error:
         line = _first_undecodable(path)
         raise InvalidInputError(f"{path}, line {line}: the file is not in UTF-8; save it in that encoding") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InvalidInputError(f"{path}: the file is not a complete gzip file: {error}") from error
-    except OSError as error:
-        raise InvalidInputError(f"{path}: the file cannot be read: {error.strerror or error}") from error
-
-
-def _binary(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
 def _first_undecodable(path: Path) -> int:
     # The decoder works ahead of the reader, in blocks, so its own position says nothing about the line.
-    with _binary(path) as raw:
+    with opened(path) as raw:
         for number, line in enumerate(raw, start=1):
             try:
                 line.decode()

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from hybrid_scheduler.model import FloatArray, InvalidInputError, TaskBatch
+from hybrid_scheduler.model import FloatArray, InvalidInputError
 from hybrid_scheduler.workloads.csv_cells import Parser, read_cells
 from hybrid_scheduler.workloads.csv_columns import seconds_parser, task_parsers
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS, build_tasks, row_of_each, task_column_names
+from hybrid_scheduler.workloads.recorded import TableFile
 
 PLACEHOLDERS = {"size": 1000.0, "compute_intensity": 0.5, "memory_required": 0.0}
 """What a table's tasks look like where the table says nothing of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableFile:
-    """A table that was read.
-
-    Attributes:
-        tasks: Its tasks.
-        seconds: Whole-task seconds, one row per task in the order of `tasks`, one column per device.
-        device_names: The device of each column.
-        derived: The task columns the file does not have; placeholders or derived.
-    """
-
-    tasks: TaskBatch
-    seconds: FloatArray
-    device_names: tuple[str, ...]
-    derived: tuple[str, ...]
 
 
 def read_table(path: str | Path) -> TableFile:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import graphlib
 from typing import Any
 
 import numpy as np
 
 from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError, TaskBatch
 from hybrid_scheduler.workloads.csv_cells import CsvFile
+from hybrid_scheduler.workloads.cycles import find_cycle
 
 COLUMNS = (
     "task_id",
@@ -43,7 +43,7 @@ def build_tasks(file: CsvFile, names: dict[str, str], filled: dict[str, FloatArr
         filled: Columns that take the place of absent ones.
     """
     columns: dict[str, Any] = {**filled, **{name: file.columns[column] for name, column in names.items()}}
-    _refuse_two_sizes(file, columns["size"], columns.pop("task_size", columns["size"]))
+    refuse_two_sizes(file, columns["size"], columns.pop("task_size", columns["size"]))
     ids: IntArray = columns.setdefault("task_id", np.arange(len(file), dtype=np.int64))
     _refuse_twins(file, ids)
     dependencies: list[tuple[int, ...]] | None = columns.get("dependencies")
@@ -62,10 +62,11 @@ def row_of_each(ids: IntArray, tasks: TaskBatch) -> IntArray:
     return rows
 
 
-def _refuse_two_sizes(file: CsvFile, size: FloatArray, task_size: FloatArray) -> None:
+def refuse_two_sizes(file: CsvFile, size: FloatArray, task_size: FloatArray, first: int = 0) -> None:
+    """Refuse columns `size` and `task_size` that differ; they begin with this row of the file."""
     for row in np.flatnonzero(size != task_size)[:1]:
         problem = f"{task_size[row]:g} is not the size {size[row]:g}; the columns mean the same, delete one"
-        raise file.error(int(row), "task_size", problem)
+        raise file.error(first + int(row), "task_size", problem)
 
 
 def _refuse_twins(file: CsvFile, ids: IntArray) -> None:
@@ -94,13 +95,10 @@ def _cycle_error(
     file: CsvFile, ids: IntArray, dependencies: list[tuple[int, ...]], error: InvalidInputError
 ) -> InvalidInputError:
     """The error about a cycle, with a line in it: that of its first task in the file."""
-    graph = dict(zip(ids.tolist(), dependencies, strict=False))
-    try:
-        graphlib.TopologicalSorter(graph).prepare()
-    except graphlib.CycleError as cycle:
-        loop: list[int] = cycle.args[1]
+    loop = find_cycle(dict(zip(ids.tolist(), dependencies, strict=False)))
+    if loop is not None:
         row = min(int(np.flatnonzero(ids == task)[0]) for task in loop)
-        # graphlib lists parents before children.
-        chain = " -> ".join(str(task) for task in reversed(loop))
-        return file.error(row, "dependencies", f"the tasks {chain} wait for each other; break the cycle")
+        return file.error(
+            row, "dependencies", f"the tasks {' -> '.join(map(str, loop))} wait for each other; break the cycle"
+        )
     return InvalidInputError(f"{file.path}: {error}")

@@ -7,9 +7,8 @@ import difflib
 import gzip
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
@@ -18,21 +17,9 @@ from hybrid_scheduler.model import InvalidInputError, TaskBatch
 from hybrid_scheduler.workloads.csv_cells import Parser, read_cells
 from hybrid_scheduler.workloads.csv_columns import task_parsers
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS, build_tasks, task_column_names
+from hybrid_scheduler.workloads.recorded import TraceFile
 
 REQUIRED = ("size", "compute_intensity", "memory_required")
-
-
-@dataclass(frozen=True, slots=True)
-class TraceFile:
-    """A trace that was read.
-
-    Attributes:
-        tasks: Its tasks.
-        derived: The columns the file does not have, in the order of the format; they were derived.
-    """
-
-    tasks: TaskBatch
-    derived: tuple[str, ...]
 
 
 def read_csv(path: str | Path) -> TraceFile:
@@ -48,18 +35,39 @@ def read_csv(path: str | Path) -> TraceFile:
     names: dict[str, str] = {}
 
     def choose(header: tuple[str, ...]) -> Mapping[str, Parser]:
-        names.update(task_column_names(header))
-        for required in REQUIRED:
-            if required not in names:
-                raise _missing(path, required, [name for name in header if name not in names.values()], header)
-        parsers = task_parsers(names, time_given="duration_estimate" in names)
-        return {column: parsers[name] for name, column in names.items()}
+        names.update(trace_column_names(path, header))
+        return trace_parsers(names)
 
     file = read_cells(path, choose)
-    return TraceFile(build_tasks(file, names, {}), tuple(name for name in COLUMNS if name not in names))
+    return TraceFile(build_tasks(file, names, {}), absent_columns(names))
 
 
-def _missing(path: object, required: str, unused: list[str], header: tuple[str, ...]) -> InvalidInputError:
+def trace_column_names(path: str | Path, header: tuple[str, ...]) -> dict[str, str]:
+    """Which column of a trace (value) is which task column (key).
+
+    Raises:
+        InvalidInputError: A required column is missing.
+    """
+    names = task_column_names(header)
+    for required in REQUIRED:
+        if required not in names:
+            raise missing_column(path, required, [name for name in header if name not in names.values()], header)
+    return names
+
+
+def trace_parsers(names: Mapping[str, str]) -> dict[str, Parser]:
+    """The parser of each column of the file, given the names from `trace_column_names`."""
+    parsers = task_parsers(names, time_given="duration_estimate" in names)
+    return {column: parsers[name] for name, column in names.items()}
+
+
+def absent_columns(names: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns of a trace that a file does not have, in the order of the format."""
+    return tuple(name for name in COLUMNS if name not in names)
+
+
+def missing_column(path: object, required: str, unused: Sequence[str], header: tuple[str, ...]) -> InvalidInputError:
+    """The error about a column that a file must have; offers one of the unused columns if it has a similar name."""
     by_lower = {name.lower(): name for name in unused}
     near = difflib.get_close_matches(required, by_lower, n=1, cutoff=0.5)
     if near:
@@ -67,7 +75,7 @@ def _missing(path: object, required: str, unused: list[str], header: tuple[str, 
     elif len(header) == 1:
         fix = "; are the cells separated by commas?"
     else:
-        fix = "; add it"
+        fix = "; add it, or name the file's format if it is another one"
     columns = ", ".join(repr(name) for name in header[:12]) + (", ..." if len(header) > 12 else "")
     return InvalidInputError(f"{path}, line 1: the required column {required!r} is missing; found: {columns}{fix}")
 

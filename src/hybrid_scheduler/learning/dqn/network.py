@@ -11,11 +11,11 @@ where the figures are response time, energy and money. What a task costs in ener
 left out of what is learned: a queue makes the tasks to come wait, it does not make them dearer. The weights of the
 goals are inputs, and decide which option comes next in the targets.
 
-`cost` comes from the backlogs the agent sees and from the times its second head has learned, `charge` is a first guess at
-the price of the queue that an option leaves to the tasks to come: the forests' (seconds of work times parts queued there,
-ADR 7). So an untrained network is `hybrid_ml` on the agent's own times, and it only has to learn where that price is
-wrong. To begin with a guess of the value changes what is learned as little as shaping rewards by a potential (Ng, Harada,
-Russell, ICML 1999; Wiewiora, J. Artif. Intell. Res. 19, 2003).
+`cost` comes from the backlogs the agent sees and from the times its second head has learned; `charge` is a first guess
+at the price of the queue that an option leaves to the tasks to come, the forests' one (seconds of work times parts
+queued there, ADR 7). So an untrained network is `hybrid_ml` on the agent's own times, and it only has to learn where
+that price is wrong. To begin with a guess of the value changes what is learned as little as shaping rewards by a
+potential (Ng, Harada, Russell, ICML 1999; Wiewiora, J. Artif. Intell. Res. 19, 2003).
 
 Deep Q-learning: Mnih et al., Nature 518 (2015); double: van Hasselt, Guez, Silver, AAAI 2016; dueling: Wang et al.,
 ICML 2016. A net this small spends most of an automatic gradient step on bookkeeping; written out, with every buffer

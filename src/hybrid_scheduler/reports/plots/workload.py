@@ -25,11 +25,13 @@ GRAPH_TASKS = 60
 def workload(size: FloatArray, intensity: FloatArray, memory: FloatArray, arrival: FloatArray) -> Figure:
     """Sizes, compute against memory, and the rate of arrivals.
 
+    The first three may be a sample of the tasks; the arrivals are those of all, and none when they arrive at once.
+
     Args:
         size: Problem sizes.
         intensity: Compute intensities.
         memory: Megabytes.
-        arrival: Arrival times in seconds.
+        arrival: Arrival times in seconds, ascending.
     """
     figure, (first, second, third) = canvas(2.9, 3)
     low, high = float(size.min()), float(size.max())
@@ -43,7 +45,7 @@ def workload(size: FloatArray, intensity: FloatArray, memory: FloatArray, arriva
     second.scatter(memory[few], intensity[few], s=3, alpha=0.25, color=SECOND, linewidths=0)
     second.set_xlabel("memory, MB")
     second.set_ylabel("compute intensity")
-    span = float(arrival[-1] - arrival[0])
+    span = float(arrival[-1] - arrival[0]) if len(arrival) else 0.0
     if span > 0:
         counts, times = np.histogram(arrival, bins=ARRIVAL_BINS)
         third.stairs(counts / np.diff(times), times, color=INK, linewidth=1.1)

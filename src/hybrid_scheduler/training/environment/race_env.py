@@ -67,8 +67,8 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
         gpus: Instead of a world: the default node with so many GPUs.
         fractions: GPU shares to choose from; `(0.6, 0.8, 1.0)` to split tasks.
         energy_weight: 0 cares for time only, 1 for energy only; 0 unless `weights` are given.
-        trace: Tasks of your own, a CSV file or a batch, instead of a preset; every episode has all of them, with their
-            own arrival times.
+        trace: Tasks of your own, a file in any registered format or a batch, instead of a preset; every episode has all
+            of them, with their own arrival times.
         reward: When tasks are paid for.
         estimates: Expect the nominal times, like `mct`, instead of what a trial of each device has taught.
         ranked: Whether devices stand in order of expected completion.
@@ -114,7 +114,7 @@ class RaceEnv(gymnasium.Env[Observation, np.int64]):
         source: PresetTasks | RecordedTasks = PresetTasks(preset)
         sample = None
         if trace is not None:
-            source = RecordedTasks(trace) if isinstance(trace, TaskBatch) else RecordedTasks.read(trace)
+            source = RecordedTasks(trace) if isinstance(trace, TaskBatch) else RecordedTasks.read(trace, SEEDS)
             sample = source.tasks
         self.scenario = Scenario(source, self.world, tasks, None if load is None else Load(load))
         if sample is None:

@@ -1,0 +1,85 @@
+"""How deep and how wide the graph of dependencies is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from hybrid_scheduler.model import IntArray
+
+Positions = NDArray[np.int32]
+"""Half the memory of the usual integers; there are never more tasks than they can count."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphShape:
+    """How tasks depend on each other.
+
+    Attributes:
+        dependencies: Number of edges.
+        depth: Tasks on the longest chain.
+        width: Most tasks that have equally many tasks before them on their longest chain.
+        roots: Tasks without a parent.
+    """
+
+    dependencies: int
+    depth: int
+    width: int
+    roots: int
+
+
+def shape_of(child: IntArray, parent: IntArray, tasks: int) -> GraphShape | None:
+    """The shape of a graph; None when it has a cycle.
+
+    Args:
+        child: Positions of tasks that wait.
+        parent: Positions of the tasks they wait for, one edge each.
+        tasks: How many tasks there are.
+    """
+    at_each = _levels(child.astype(np.int32), parent.astype(np.int32), tasks)
+    if at_each.sum() < tasks:
+        return None
+    return GraphShape(len(child), len(at_each), int(at_each.max()), int(at_each[0]))
+
+
+@nb.njit(cache=True)
+def _levels(child: Positions, parent: Positions, tasks: int) -> IntArray:
+    """How many tasks have a longest chain of 0, 1, 2, ... tasks before them, of those that no cycle holds up.
+
+    Kahn's algorithm (CACM 5(11), 1962).
+    """
+    first, waiting = np.zeros(tasks + 1, np.int32), np.zeros(tasks, np.int32)
+    for edge in range(len(child)):
+        first[parent[edge] + 1] += 1
+        waiting[child[edge]] += 1
+    for task in range(tasks):
+        first[task + 1] += first[task]
+    children = np.empty(len(child), np.int32)
+    for edge in range(len(child)):
+        children[first[parent[edge]]] = child[edge]
+        first[parent[edge]] += 1
+    level, ready = np.zeros(tasks, np.int32), np.empty(tasks, np.int32)
+    reached = 0
+    for task in range(tasks):
+        if waiting[task] == 0:
+            ready[reached] = task
+            reached += 1
+    done = 0
+    while done < reached:
+        task = ready[done]
+        done += 1
+        # Filling has moved every start to the next one's.
+        for at in range(first[task - 1] if task > 0 else 0, first[task]):
+            one = children[at]
+            level[one] = max(level[one], level[task] + 1)
+            waiting[one] -= 1
+            if waiting[one] == 0:
+                ready[reached] = one
+                reached += 1
+    at_each = np.zeros(level.max() + 1, np.int64)
+    for task in ready[:reached]:
+        at_each[level[task]] += 1
+    return at_each

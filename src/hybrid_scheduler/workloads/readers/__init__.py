@@ -1,0 +1,1 @@
+"""Readers of other people's workloads: one file per format, found through entry points."""
