@@ -287,3 +287,14 @@ def test_the_gap_is_over_the_bound_of_the_same_tasks() -> None:
         assert told[name]["gap"] >= 0.0
     assert told["round_robin"]["tasks"] < told["oracle"]["tasks"]
     assert told["round_robin"]["gap"] > told["oracle"]["gap"]
+
+
+def test_the_log_states_what_a_foreign_trace_does_not_say(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_text("".join(f"{i} {10 * i} 0 5 1 -1 -1 1 60 -1 1 1 1 -1 1 -1 -1 -1\n" for i in range(1, 9)))
+    said: list[str] = []
+    session = begun(planned(trace=path), said=said)
+    assert "compute_intensity is drawn as the preset mixed draws it (intensity_from_seed, seed 3)" in said
+    said.clear()
+    session.change(replace(session.plan, speed=2.0))
+    assert said == []

@@ -46,7 +46,7 @@ def test_what_nobody_recognises_is_read_as_own_csv(tmp_path: Path) -> None:
     path = put(tmp_path, "places.csv", "sn,town\n1,Bern\n")
     assert recognise(path) == "csv"
     with pytest.raises(
-        InvalidInputError, match=r"places.csv, line 1: the required column 'size' is missing; found: 'sn'"
+        InvalidInputError, match=r"places\.csv, line 1: the required column 'size' is missing; found: 'sn'"
     ):
         read_workload(path, 1)
 
