@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from hybrid_scheduler.metrics.makespan import Makespan
 from hybrid_scheduler.model import TaskBatch
@@ -15,6 +16,7 @@ from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.testing import CheckedRace
 
@@ -48,3 +50,31 @@ def test_mct_as_published(shared_data: Path) -> None:
         assert 0.9 * best_known < bound <= best_known, instance
         ratios.append((makespan.get() or math.nan) / best_known)
     assert abs(math.exp(np.mean(np.log(ratios))) - PUBLISHED_MCT) < 0.005
+
+
+@pytest.mark.parametrize(
+    ("name", "published", "within"),
+    [
+        ("min_min", 1.136, 0.001),
+        ("sufferage", 1.167, 0.001),
+        ("max_min", 1.919, 0.001),
+        ("olb", 3.224, 0.001),
+        ("met", 3.978, 0.001),
+    ],
+)
+def test_classics_as_published(shared_data: Path, name: str, published: float, within: float) -> None:
+    assert abs(geometric_mean(shared_data, create_scheduler(name)) - published) <= within
+
+
+def test_optimizer_is_near_the_best_known(shared_data: Path) -> None:
+    small = create_scheduler("optimizer", steps=4000, restarts=1, seconds=100.0)
+    assert geometric_mean(shared_data, small) < 1.02
+
+
+def geometric_mean(shared_data: Path, scheduler: Scheduler) -> float:
+    """Of makespan over the best known one, by a scheduler that learns nothing from one race to the next."""
+    folder = shared_data / "benchmarks" / "hcsp"
+    with (folder / "best_known.csv").open(newline="", encoding="utf-8") as file:
+        best = {row["instance"]: float(row["best_known_makespan"]) for row in csv.DictReader(file)}
+    makespans = {each: race_of(folder / f"{each}.gz").run(scheduler.clone()).finish_time.max() for each in best}
+    return math.exp(np.mean([math.log(makespans[each] / best[each]) for each in best]))

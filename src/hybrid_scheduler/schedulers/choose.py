@@ -73,6 +73,12 @@ def shared(out: FloatArray, gpu: int, cpu: int, gpu_fraction: float) -> int:
 
 
 @nb.njit(cache=True)
+def fits(devices: FloatArray, device: int, memory: float) -> bool:
+    """Whether a whole task has room on a device; a CPU has room for every task."""
+    return bool(devices[device, KIND] != GPU or memory <= devices[device, MEMORY])
+
+
+@nb.njit(cache=True)
 def whole_device(devices: FloatArray, times: FloatArray, memory: float) -> int:
     """The device that would finish a whole task first behind its backlog, of those it fits on; -1 when none is up."""
     best, least = -1, np.inf
@@ -80,7 +86,7 @@ def whole_device(devices: FloatArray, times: FloatArray, memory: float) -> int:
         for d in range(devices.shape[0]):
             if devices[d, AVAILABLE] == 0.0:
                 continue
-            if fits_only and devices[d, KIND] == GPU and memory > devices[d, MEMORY]:
+            if fits_only and not fits(devices, d, memory):
                 continue
             end = devices[d, BACKLOG] + (times[FIXED, d] + times[SHARED, d])
             if end < least:

@@ -23,9 +23,10 @@ class Situation:
     world: World
     dependency_prob: float = 0.0
     memory_factor: float = 1.0
+    at_once: bool = False
 
     def race(self, tasks: int = TASKS, seed: int = SEED) -> CheckedRace:
-        """The race in this situation: bursts, idle spells and, where the situation says so, parents."""
+        """The race in this situation: bursts, idle spells and, where it says so, parents, or all tasks at once."""
         return CheckedRace(self.stream(tasks, seed), self.world, seed=seed)
 
     def stream(self, tasks: int = TASKS, seed: int = SEED) -> TaskBatch:
@@ -37,7 +38,7 @@ class Situation:
                 task.size,
                 task.compute_intensity,
                 task.memory_required * self.memory_factor,
-                task.arrival_time,
+                0.0 if self.at_once else task.arrival_time,
                 dependencies=task.dependencies,
                 kind=("synthetic", "matmul")[task.task_id % 2],
             )
@@ -86,6 +87,7 @@ SITUATIONS: dict[str, Situation] = {
     "serial": Situation(World(_DEFAULT, Physics(split="serial"))),
     "noise": Situation(World(_DEFAULT, Physics(noise=0.5))),
     "dependencies": Situation(World(_DEFAULT), dependency_prob=0.6),
+    "at_once": Situation(World(_devices("cpu", "cpu", "gpu")), at_once=True),
     "device_down": Situation(
         World(
             _DEFAULT.with_disturbances(

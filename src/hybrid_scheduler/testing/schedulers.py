@@ -6,7 +6,7 @@ Plain assertions, so any test runner will do; with pytest, parametrise over `SCH
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import fields, replace
 from functools import cache
@@ -131,6 +131,15 @@ class Witness(Scheduler):
         """As the one it watches."""
         return self.watched.observes
 
+    @property
+    def plans(self) -> bool:
+        """As the one it watches."""
+        return self.watched.plans
+
+    def prepare(self, tasks: Sequence[Task], view: ClusterView) -> None:
+        """Pass it on."""
+        self.watched.prepare(tasks, view)
+
     def expect_state(self) -> FloatArray:
         """As the one it watches."""
         return self.watched.expect_state()
@@ -253,14 +262,16 @@ def check_clone(factory: SchedulerFactory) -> None:
 
 
 def check_seeding(factory: SchedulerFactory) -> None:
-    """Two new ones race the same; other seeds race differently."""
+    """Two new ones race the same; other seeds race differently, or plan a batch differently."""
     _assert_same(_run(factory()), _run(factory()), "two new schedulers")
     scheduler = factory()
     if "seed" not in scheduler.parameters():
         return
-    one, two = (type(scheduler)(**{**scheduler.parameters(), "seed": seed}) for seed in (1, 2))
-    first, second = _run(one), _run(two)
-    assert not _same(first, second), "seeds 1 and 2 give the same run; the argument 'seed' has no effect"
+    for node in ("default", "at_once"):
+        one, two = (type(scheduler)(**{**scheduler.parameters(), "seed": seed}) for seed in (1, 2))
+        if not _same(_run(one, node), _run(two, node)):
+            return
+    raise AssertionError("seeds 1 and 2 give the same run; the argument 'seed' has no effect")
 
 
 def check_pickling(factory: SchedulerFactory) -> None:
