@@ -34,7 +34,7 @@ from hybrid_scheduler.schedulers.registry import create_scheduler
 
 NAMES = "olb,met,mct,lpt,max_min,duplex,sufferage,min_min,optimizer"
 STEPS = 500_000
-"""Of the optimizer, for each task: about 8 s on a core of 2024 for 512 tasks and 16 machines."""
+"""Of the optimizer, for each task: about 6 s on one core for 512 tasks and 16 machines."""
 
 
 def read_times(path: Path) -> FloatArray:

@@ -18,7 +18,7 @@ from hybrid_scheduler.schedulers.base import Explanation, Scheduler
 
 Mapping = tuple[IntArray, IntArray]
 """The rows of the tasks in the order in which they are mapped, and the device of every task."""
-WINDOW = 256
+WINDOW = 128
 
 
 @nb.njit(cache=True)

@@ -239,7 +239,7 @@ def options_of(
 @nb.njit(cache=True)
 def immediate(params: FloatArray, figures: FloatArray) -> float:
     """The weighted cost of an option as far as it is known, each figure over what is usual."""
-    cost = params[GOALS] * figures[4] / params[USUAL]
+    cost = float(params[GOALS] * figures[4] / params[USUAL])
     for k in range(3):
         cost += params[GOALS + k] * figures[k] / params[USUAL + k]
     return cost
