@@ -28,7 +28,7 @@ def test_classes_and_summaries(name: str) -> None:
     assert isinstance(create_scheduler(name), found)
 
 
-@pytest.mark.parametrize(("wrong", "right"), [("orcale", "oracle"), ("roundrobin", "round_robin"), ("mtc", "mct")])
+@pytest.mark.parametrize(("wrong", "right"), [("orcale", "oracle"), ("roundrobin", "round_robin"), ("mctt", "mct")])
 def test_unknown_name_offers_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(UnknownNameError, match=f"unknown scheduler '{wrong}': did you mean '{right}'") as caught:
         create_scheduler(wrong)
