@@ -102,7 +102,7 @@ CYCLE = json.dumps(WORKFLOW).replace('"children": ["b"]', '"parents": ["b"]')
     [
         (
             "cut.csv.gz",
-            gzip.compress(b"size,compute_intensity,memory_required\n1,1,1\n" * 99)[:-9],
+            gzip.compress(b"size,compute_intensity,memory_required\n1,1,1\n" * 99, mtime=0)[:-9],
             "complete gzip file",
         ),
         ("jobs.csv", b"timestamp,duratoin,num_gpus\n", "line 1: the required column 'duration' is missing"),
@@ -116,6 +116,7 @@ CYCLE = json.dumps(WORKFLOW).replace('"children": ["b"]', '"parents": ["b"]')
             "wait for each other; break the cycle",
         ),
     ],
+    ids=("truncated", "column", "cyclic workflow", "field", "range", "matrix", "cyclic trace"),
 )
 def test_one_line_for_everything_that_is_wrong(
     hms: Hms, command: tuple[str, ...], name: str, content: bytes, message: str
