@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hybrid_scheduler.cluster.state import TASKS
 from hybrid_scheduler.engine.live import LiveRace
 from hybrid_scheduler.engine.live_data import Placement
 from hybrid_scheduler.engine.race import Race
@@ -76,6 +77,22 @@ def test_finished_tasks_are_forgotten() -> None:
     for contestant in race.contestants.values():
         assert len(contestant.node.state.tasks) < 6000
         assert len(contestant.node.state.parts) < 12_000
+
+
+def test_after_forgetting_there_is_room_for_those_that_stay() -> None:
+    """Compiled code writes without looking: every task that stays may yet become ready, and be handed over."""
+    race = LiveRace({"hybrid_ml": create_scheduler("hybrid_ml", 1)}, World(), seed=3, forget=16)
+    source, added = LiveSource(PresetTasks(), 5, RATE), 0
+    while added < 400:
+        arrived = source.until(race.now + 1.0, 400 - added, added)
+        if arrived is not None:
+            parents = {int(i): (int(i) - 1,) for i in arrived.tasks.task_id if i > 0 and i % 3 == 0}
+            race.add(arrived.tasks, parents)
+            added += len(arrived.tasks)
+        race.advance(race.now + 1.0)
+        state = race.contestants["hybrid_ml"].node.state
+        assert min(len(state.ready), len(state.done)) >= state.counters[TASKS]
+    assert race.forgotten > 300
 
 
 def test_a_disturbed_node_gives_the_same_live_and_batch() -> None:

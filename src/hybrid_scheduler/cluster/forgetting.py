@@ -56,13 +56,14 @@ def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
     edges, tasks["first_edge"] = _edges(state, tasks["first_edge"], new_task)
     sizes = {"ready": c[READY], "done": c[DONE], "shortest": c[WAITING_TASKS]}
     heaps = {name: getattr(state, name)[:size].copy() for name, size in sizes.items()}
-    for heap in heaps.values():
+    for name, heap in heaps.items():
         heap["task"] = new_task[heap["task"]]
+        # Every task that stays may yet go on it before more come in.
+        heaps[name] = grown(heap, len(tasks)) if len(getattr(state, name)) else heap
     room = state.room[: len(gone)][stays[: len(state.room)]]
-    waiting = heaps["shortest"]["task"]
+    waiting = heaps["shortest"]["task"][: sizes["shortest"]]
     for link in ("older", "newer"):
         room[link][waiting] = new_task[room[link][waiting]]
-    heaps["shortest"] = grown(heaps["shortest"], len(room))
     c[[OLDEST, NEWEST]] = new_task[c[[OLDEST, NEWEST]]]
     c[NEXT] = int(stays[: c[NEXT]].sum())
     count = len(gone)
