@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
 import json
 import sys
 from pathlib import Path
@@ -31,17 +30,11 @@ from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
+from hybrid_scheduler.workloads.readers.etc import EtcReader
 
 NAMES = "olb,met,mct,lpt,max_min,duplex,sufferage,min_min,optimizer"
 STEPS = 500_000
 """Of the optimizer, for each task: about 6 s on one core for 512 tasks and 16 machines."""
-
-
-def read_times(path: Path) -> FloatArray:
-    """Seconds of each task on each machine."""
-    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    values = np.array(text.split(), dtype=np.float64)
-    return values[3:].reshape(int(values[0]), int(values[1]))
 
 
 def race_of(times: FloatArray) -> Race:
@@ -84,7 +77,7 @@ def main() -> int:
     longest = 0.0
     for instance, known in best.items():
         path = next(path for path in sorted(options.folder.glob(f"{instance}*")) if path.stem in (instance, path.name))
-        race, ratios = race_of(read_times(path)), {}
+        race, ratios = race_of(EtcReader().read(path, 0).seconds), {}
         for name in names:
             began = perf_counter()
             ratios[name] = float(race.run(scheduler_of(name, options.seconds, options.seed)).finish_time.max()) / known

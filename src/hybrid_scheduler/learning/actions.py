@@ -21,6 +21,11 @@ ANY: Final = -1.0
 """Any kind of device, any node."""
 
 
+DEFAULT_CONGESTION: Final = 1.5
+"""How much a second of work counts for the tasks that will wait behind it, per part queued there, unless something
+better is known; chosen by `benchmarks/tuning.py`."""
+
+
 def action_count(cpus: int, gpus: int, fractions: int) -> int:
     """How many actions there are."""
     return cpus + gpus * fractions

@@ -42,6 +42,18 @@ def cpu_base_duration(size: float, compute_intensity: float) -> float:
     return float((size / 1000.0) ** 1.5 / (compute_intensity + 0.5))
 
 
+def cpu_base_durations(size: FloatArray, compute_intensity: FloatArray) -> FloatArray:
+    """`cpu_base_duration` of many tasks."""
+    durations: FloatArray = (size / 1000.0) ** 1.5 / (compute_intensity + 0.5)
+    return durations
+
+
+def sizes_of(duration: FloatArray, compute_intensity: FloatArray) -> FloatArray:
+    """The sizes that `cpu_base_durations` gives these durations for."""
+    sizes: FloatArray = 1000.0 * (duration * (compute_intensity + 0.5)) ** (2 / 3)
+    return sizes
+
+
 def size_rule(*, time_given: bool) -> tuple[Range, str]:
     """The legal sizes, and what to add to an error about one: without a time, the size must give a sensible one."""
     return (SIZES, "") if time_given else (FORMULA_SIZES, _FORMULA_HINT)
@@ -160,7 +172,7 @@ class TaskBatch(Sequence[Task]):
         given = {"size": size, "compute_intensity": intensity, "memory_required": memory, "arrival_time": arrival}
         if duration_estimate is None:
             _refuse_outside(ids, given)
-            duration = (size / 1000.0) ** 1.5 / (intensity + 0.5)
+            duration = cpu_base_durations(size, intensity)
         else:
             duration = np.asarray(duration_estimate, dtype=np.float64)[order]
             _refuse_outside(ids, {**given, "duration_estimate": duration})

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION
 from hybrid_scheduler.learning.drift import DriftDetector
 from hybrid_scheduler.learning.features import FEATURES, write_features
 from hybrid_scheduler.learning.forest.boosted import BoostedForest
@@ -83,7 +84,7 @@ class HybridML(StaticForest):
         min_samples_leaf: int = 3,
         max_features: int = 0,
         use_queues: bool = True,
-        congestion: float = 1.5,
+        congestion: float = DEFAULT_CONGESTION,
         seed: int = 0,
         weights: Weights | None = None,
     ) -> None:

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
-from hybrid_scheduler.schedulers.choose import fits, whole
+from hybrid_scheduler.schedulers.choose import whole, whole_device
 
 
 @kernel
 def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
-    best = -1
-    for fitting in (True, False):
-        least = np.inf
-        for d in range(devices.shape[0]):
-            if devices[d, AVAILABLE] == 0.0 or (fitting and not fits(devices, d, task[TASK_MEMORY])):
-                continue
-            if devices[d, BACKLOG] < least:
-                best, least = d, devices[d, BACKLOG]
-        if best >= 0:
-            break
+    best = whole_device(devices, np.zeros_like(times), task[TASK_MEMORY])
     return whole(out, best, times[FIXED, best] + times[SHARED, best])
 
 

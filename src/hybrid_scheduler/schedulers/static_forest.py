@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION
 from hybrid_scheduler.learning.features import FEATURES, feature_matrix, write_features
 from hybrid_scheduler.learning.forest.file import read_archive, write_archive
 from hybrid_scheduler.learning.forest.forest import ForestSettings
@@ -80,7 +81,7 @@ class StaticForest(CompiledScheduler, LabelLearner):
         min_samples_leaf: int = 3,
         max_features: int = 0,
         use_queues: bool = True,
-        congestion: float = 1.5,
+        congestion: float = DEFAULT_CONGESTION,
         seed: int = 0,
         weights: Weights | None = None,
     ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid_scheduler.model import FloatArray, IntArray
-from hybrid_scheduler.model.task import ID_RULE, TASK_RANGES, size_rule
+from hybrid_scheduler.model.task import ID_RULE, TASK_RANGES, cpu_base_durations, size_rule
 from hybrid_scheduler.workloads.chunks import NO_IDS, TaskChunk
 from hybrid_scheduler.workloads.csv_columns import IDS
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS
@@ -43,7 +43,7 @@ def arrow_chunk(batch: pa.RecordBatch, names: Mapping[str, str], first: int) -> 
     time_given = "duration_estimate" in columns
     figures = {name: _numbers(columns[name], name, time_given=time_given) for name in FIGURES if name in columns}
     if not time_given:
-        figures["duration_estimate"] = (figures["size"] / 1000.0) ** 1.5 / (figures["compute_intensity"] + 0.5)
+        figures["duration_estimate"] = cpu_base_durations(figures["size"], figures["compute_intensity"])
     if "task_size" in columns:
         _refuse_two_sizes(figures["size"], _numbers(columns["task_size"], "size", time_given=time_given))
     ids = _ids(columns["task_id"]) if "task_id" in columns else None

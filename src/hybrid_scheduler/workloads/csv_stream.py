@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hybrid_scheduler.model.task import cpu_base_durations
 from hybrid_scheduler.workloads.arrow_columns import BadRowError, arrow_chunk
 from hybrid_scheduler.workloads.chunks import TaskChunk
 from hybrid_scheduler.workloads.csv_cells import CsvFile, Parser, as_text, read_header, stream_cells
@@ -92,7 +93,7 @@ def _exactly(path: Path, skip: int) -> Iterator[TaskChunk]:
 
 def _chunk(parsed: dict[str, Any], first: int) -> TaskChunk:
     figures = {name: parsed[name] for name in ("size", "compute_intensity", "memory_required")}
-    by_formula = (parsed["size"] / 1000.0) ** 1.5 / (parsed["compute_intensity"] + 0.5)
+    by_formula = cpu_base_durations(parsed["size"], parsed["compute_intensity"])
     figures["duration_estimate"] = parsed.get("duration_estimate", by_formula)
     count = len(by_formula)
     dependencies = parsed.get("dependencies", [()] * count)

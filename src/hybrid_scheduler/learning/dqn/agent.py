@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION
 from hybrid_scheduler.learning.agent_layout import (
     CHARGE,
     COEFFICIENTS,
@@ -59,8 +60,6 @@ RECENT = 500
 LEAST_SECONDS = 1e-9
 LEAST_EXCESS = 0.02
 """Share of the usual response below which its unit of learning does not fall."""
-CONGESTION = 1.5
-"""What the agent takes a queue to cost before it has learned better; the forests' (`benchmarks/tuning.py`)."""
 REWARD_RATE = 0.01
 """Of the running mean of rewards, which is for people to see."""
 TYPICAL_OVER = 1000
@@ -407,7 +406,7 @@ class Agent:
         self.params[FRACTION : FRACTION + len(options.fractions)] = options.fractions
         self.params[USE_BACKLOG] = float(options.use_backlog)
         self.params[COUNT_WAITING] = float(options.count_waiting)
-        self.params[CHARGE] = CONGESTION if options.gamma > 0.0 else 0.0
+        self.params[CHARGE] = DEFAULT_CONGESTION if options.gamma > 0.0 else 0.0
 
     # --- training, saving, loading ----------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError, TaskBatch
+from hybrid_scheduler.model.task import sizes_of
 from hybrid_scheduler.physics.cost import gpu_speedup
 from hybrid_scheduler.workloads.csv_table import PLACEHOLDERS
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS, row_of_each
@@ -90,7 +91,7 @@ def trace_of_jobs(
     on_cpu = seconds
     if on_gpu is not None and on_gpu.any():
         on_cpu = np.where(on_gpu, seconds * gpu_speedup(intensity), seconds)
-        text = "a job recorded on a GPU takes its time times 1 + 3 I on a CPU, its recorded time on a GPU of speed 1"
+        text = "a job recorded on a GPU takes its time times its linear speedup on a CPU, its own on a GPU of speed 1"
         said.append(Assumption("cpu_time_from_gpu_time", text, tasks=int(on_gpu.sum())))
     if on_gpu is None or not on_gpu.all():
         text = "a job recorded on a CPU takes its recorded time on a CPU of speed 1; a GPU is faster by its intensity"
@@ -100,7 +101,7 @@ def trace_of_jobs(
         said.append(Assumption("arrive_together", "all tasks arrive at 0; a rate or load spreads them"))
     try:
         tasks = TaskBatch.from_columns(
-            1000.0 * (on_cpu * (intensity + 0.5)) ** (2 / 3),
+            sizes_of(on_cpu, intensity),
             intensity,
             _known(memory, count, said),
             task_id=task_id,
