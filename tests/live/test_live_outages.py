@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from killing_rounds import Submitter
@@ -29,6 +30,13 @@ def check_no_gap(live: LiveService) -> None:
     assert live.rows("SELECT tasks, status FROM runs") == [(len(tasks), "finished")]
 
 
+def halts(live: LiveService) -> dict[str, Any] | None:
+    """Its status, once half a second changes nothing more."""
+    halted = live.status()
+    time.sleep(0.5)
+    return halted if live.status()["tasks_processed"] == halted["tasks_processed"] else None
+
+
 def test_postgresql_stopped_under_load(postgres: StoppablePostgres, new_live: NewLive) -> None:
     live = new_live("live", postgres.url).start()
     live.change(flat_out=True, load=0.05)
@@ -47,10 +55,7 @@ def test_postgresql_stopped_under_load(postgres: StoppablePostgres, new_live: Ne
         assert live.client.delete("/api/history").status_code == 503
         assert live.control("pause")["state"] == "paused"
         live.control("resume")
-        time.sleep(1.0)
-        halted = live.status()
-        time.sleep(0.5)
-        assert live.status()["tasks_processed"] == halted["tasks_processed"]
+        halted = until(lambda: halts(live), "its halt")
         assert halted["store"]["waiting_tasks"] < 6000, "the queue is bounded"
         postgres.start()
         live.wait_for("running")

@@ -111,7 +111,7 @@ def test_a_store_that_is_away_is_asked_until_it_answers(
         impatient = writer.in_turn(_away, patient=False)
         assert writer.flush(10.0)
         assert isinstance(impatient.exception(5.0), StoreUnavailableError)
-        assert writer.at_once(lambda store: store.exact_counts()).result(5.0)["tasks"] == 10
+        assert writer.at_once(lambda store: store.exact_counts()).result(20.0)["tasks"] == 10
         assert not writer.failed
     assert [level for level, _ in said].count("warning") >= 1
     assert ("info", "the store answers again") in said
@@ -138,7 +138,7 @@ def test_old_tasks_are_pruned_between_batches(database_url: str) -> None:
             writer.put(batch(run, first, 100))
         assert writer.flush(20.0)
         until(lambda: _counted(writer) == 250, "pruning")
-        hours = writer.at_once(lambda store: store.hourly_means(scheduler=SCHEDULERS[0])).result(5.0)
+        hours = writer.at_once(lambda store: store.hourly_means(scheduler=SCHEDULERS[0])).result(20.0)
         assert sum(hour.tasks for hour in hours) == 2000
         assert said == []
 
@@ -194,7 +194,7 @@ def test_a_store_that_does_not_answer_is_a_problem_before_it_fails(new_sqlite: N
         slow = writer.at_once(_slowly)
         until(lambda: "has not answered for" in writer.problem, "the problem")
         assert writer.available
-        slow.result(10.0)
+        slow.result(20.0)
         until(lambda: writer.problem == "", "the end of it")
 
 
@@ -203,7 +203,7 @@ async def _slowly(store: Store) -> None:
 
 
 def _counted(writer: Writer) -> int:
-    return writer.at_once(lambda store: store.counts()).result(10.0).tasks
+    return writer.at_once(lambda store: store.counts()).result(20.0).tasks
 
 
 def test_who_loses_the_lease_writes_nothing_more(database_url: str) -> None:
