@@ -126,6 +126,8 @@ def test_what_is_acknowledged_is_there(tmp_path: Path, monkeypatch: pytest.Monke
         (asyncpg.LockNotAvailableError("canceling statement due to lock timeout"), "locked"),
         (asyncpg.DataCorruptedError("invalid page in block 7"), "damaged"),
         (asyncpg.CannotConnectNowError("the database system is starting up"), "unreachable"),
+        (asyncpg.InterfaceError("cannot perform operation: connection is closed"), "unreachable"),
+        (asyncpg.InternalClientError("cannot switch to state 21; another operation (2) is in progress"), "unreachable"),
         (ConnectionRefusedError(111, "Connection refused"), "unreachable"),
         (OSError(28, "No space left on device"), "full"),
         (sqlite3.OperationalError("unable to open database file"), "unreachable"),

@@ -42,27 +42,55 @@ def test_connections_that_died_idle_are_replaced(postgres_url: str) -> None:
     asyncio.run(use())
 
 
-@pytest.mark.parametrize("table", ["id_counter", "tasks", "scheduler_results", "submitted_tasks"])
-def test_a_connection_that_dies_during_a_write(postgres_url: str, table: str) -> None:
+@pytest.mark.parametrize("tasks", [10, 25_000], ids=["few", "more than the connection holds"])
+@pytest.mark.parametrize(
+    ("table", "lock"),
+    [
+        ("id_counter", "EXCLUSIVE"),
+        ("tasks", "EXCLUSIVE"),  # it may be read: the write gets as far as its COPY
+        ("scheduler_results", "EXCLUSIVE"),
+        ("submitted_tasks", "ACCESS EXCLUSIVE"),
+    ],
+)
+def test_a_connection_that_dies_during_a_write(postgres_url: str, table: str, lock: str, tasks: int) -> None:
     """The write waits for a lock, so it is certain where it is when its connection is cut."""
 
     async def use() -> None:
         admin = await postgres(postgres_url)
         async with await open_store(postgres_url) as store:
-            run = await begin(store)
+            run = await begin(store, reserve=tasks)
             transaction = admin.transaction()
             await transaction.start()
-            await admin.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-            writing = asyncio.create_task(store.write(sample(run, range(10))))
+            await admin.execute(f"LOCK TABLE {table} IN {lock} MODE")
+            writing = asyncio.create_task(store.write(sample(run, range(tasks))))
             await until_somebody_waits(admin)
             await cut_off(admin)
             with pytest.raises(StoreUnavailableError, match="does not answer"):
-                await writing
+                async with asyncio.timeout(30):
+                    await writing
             await transaction.rollback()
-            assert await stored_numbers(store, run) == []
-            assert await store.write(sample(run, range(10))) == 10
-            assert await stored_numbers(store, run) == list(range(10))
+            assert (await store.exact_counts())["tasks"] == 0
+            assert await store.write(sample(run, range(tasks))) == tasks
+            assert (await store.exact_counts())["tasks"] == tasks
         await admin.close()
+
+    asyncio.run(use())
+
+
+def test_a_write_on_a_connection_that_the_server_is_closing(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the driver behaves when the server has said that it ends the connection, and has not done so yet."""
+
+    async def confused(self: asyncpg.Connection, *_: object, **__: object) -> str:
+        raise asyncpg.InternalClientError("cannot switch to state 21; another operation (2) is in progress")
+
+    async def use() -> None:
+        async with await open_store(postgres_url) as store:
+            run = await begin(store)
+            with monkeypatch.context() as patch:
+                patch.setattr(asyncpg.Connection, "copy_records_to_table", confused)
+                with pytest.raises(StoreUnavailableError, match="does not answer"):
+                    await store.write(sample(run, range(10)))
+            assert await store.write(sample(run, range(10))) == 10
 
     asyncio.run(use())
 

@@ -41,6 +41,8 @@ SQLITE_CODES = {
     sqlite3.SQLITE_PROTOCOL: LOCKED,
     sqlite3.SQLITE_FULL: FULL,
 }
+CONFUSED = (asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""Of the driver when a connection is closed, or is being closed by the server."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 ELSEWHERE = "restore a copy of it, or move it away and begin a new one with 'hms db create'"
 MESSAGES = {
@@ -60,7 +62,7 @@ def named_failures(shown: str) -> Iterator[None]:
         raise _named(shown, error.orig or error, error.connection_invalidated) from error
     except exc.TimeoutError as error:
         raise StoreUnavailableError(f"the store {shown} is busy: no connection became free in time", LOCKED) from error
-    except (sqlite3.Error, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+    except (sqlite3.Error, asyncpg.PostgresError, *CONFUSED, OSError) as error:
         raise _named(shown, error) from error
 
 
@@ -91,4 +93,4 @@ def _kind(error: BaseException, cause: BaseException, reason: str) -> str:
         if reason.startswith("no such table"):
             return MISSING_TABLE
         return SQLITE_CODES.get(code & 0xFF, UNREACHABLE if isinstance(error, sqlite3.OperationalError) else "")
-    return UNREACHABLE if isinstance(error, asyncpg.InterfaceError) else ""
+    return UNREACHABLE if isinstance(error, CONFUSED) else ""
