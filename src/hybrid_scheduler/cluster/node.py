@@ -185,7 +185,13 @@ class SimulatedNode(Simulation):
             free,
             self.waiting_tasks,
             None if self._sees == SEES_QUEUES else _TimesById(self),
+            self.links,
         )
+
+    @cached_property
+    def links(self) -> FloatArray:
+        """See `ClusterView.links`."""
+        return self.world.links()
 
     @property
     def devices(self) -> FloatArray:

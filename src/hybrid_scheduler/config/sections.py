@@ -13,7 +13,15 @@ from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputErro
 from hybrid_scheduler.model.objective import Objective, overridden
 from hybrid_scheduler.model.ranges import LOADS, SPEEDS
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup
-from hybrid_scheduler.physics.device import MOST_GPUS, PCIE_MB_PER_SECOND, ClusterSpec, Device, DeviceKind, Disturbance
+from hybrid_scheduler.physics.device import (
+    MOST_GPUS,
+    NETWORK_MB_PER_SECOND,
+    PCIE_MB_PER_SECOND,
+    ClusterSpec,
+    Device,
+    DeviceKind,
+    Disturbance,
+)
 from hybrid_scheduler.physics.settings import MemoryPolicy, Physics, Pricing, SplitModel
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class
@@ -142,6 +150,7 @@ class ClusterSection(Section):
 
     devices: Annotated[tuple[DeviceSection, ...] | None, Field(min_length=1)] = None
     disturbances: tuple[DisturbanceSection, ...] = ()
+    network_bandwidth: float = NETWORK_MB_PER_SECOND
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -154,7 +163,8 @@ class ClusterSection(Section):
         disturbances = [disturbance.build() for disturbance in self.disturbances]
         if self.devices is None or not own_devices:
             return ClusterSpec.default(num_gpus).with_disturbances(disturbances)
-        return ClusterSpec(tuple(device.build() for device in self.devices), tuple(disturbances))
+        devices = tuple(device.build() for device in self.devices)
+        return ClusterSpec(devices, tuple(disturbances), self.network_bandwidth)
 
 
 class PhysicsSection(Section):

@@ -23,6 +23,13 @@ LARGEST_ID = 2**53
 """Ids are whole numbers that a float holds exactly."""
 ID_RULE = "an integer from 0 to 2^53"
 
+MOST_WIDTH = 1024
+WIDTH_RULE = f"an integer from 1 to {MOST_WIDTH}"
+"""A task occupies so many devices of one kind together."""
+
+Dependency = int | tuple[int, float]
+"""The id of a parent, or the id and the megabytes that come from it."""
+
 TASK_RANGES: dict[str, Range] = {
     "size": SIZES,
     "compute_intensity": INTENSITIES,
@@ -59,6 +66,25 @@ def size_rule(*, time_given: bool) -> tuple[Range, str]:
     return (SIZES, "") if time_given else (FORMULA_SIZES, _FORMULA_HINT)
 
 
+def split_dependencies(dependencies: Iterable[Dependency]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Ids and megabytes of dependencies, of which some may be pairs; no megabytes at all when none is one."""
+    pairs = [each if isinstance(each, tuple | list) else (each, 0.0) for each in dependencies]
+    with_data = any(isinstance(each, tuple | list) for each in dependencies)
+    return tuple(pair[0] for pair in pairs), tuple(float(pair[1]) for pair in pairs) if with_data else ()
+
+
+def _check_data(task_id: int, dependencies: tuple[int, ...], megabytes: tuple[float, ...]) -> None:
+    if megabytes and len(megabytes) != len(dependencies):
+        raise InvalidInputError(
+            f"task {task_id}: dependency_mb has {len(megabytes)} figures for {len(dependencies)} dependencies"
+        )
+    for parent, megabyte in zip(dependencies, megabytes, strict=False):
+        if not MEGABYTES.holds(megabyte):
+            raise InvalidInputError(
+                f"task {task_id}: {megabyte!r} MB come from task {parent}, but that must be {MEGABYTES}"
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One unit of work; every figure must be in its range (`TASK_RANGES`).
@@ -70,8 +96,11 @@ class Task:
         memory_required: Megabytes that must be moved to run it on a GPU.
         arrival_time: Seconds since the start of the workload.
         duration_estimate: CPU base duration in seconds; derived from size and intensity when not given.
-        dependencies: Ids of the tasks that must have finished first.
+        dependencies: Ids of the tasks that must have finished first; a pair ``(id, MB)`` says how much data comes from
+            there, and goes into `dependency_mb`.
         kind: What the task does (`synthetic`, `matmul`, ...).
+        dependency_mb: Megabytes that come from each of `dependencies`, in their order; empty when none are said.
+        width: How many devices of one kind it occupies, started together.
     """
 
     task_id: int
@@ -82,6 +111,8 @@ class Task:
     duration_estimate: float = math.nan
     dependencies: tuple[int, ...] = ()
     kind: str = DEFAULT_KIND
+    dependency_mb: tuple[float, ...] = ()
+    width: int = 1
 
     def without_estimate(self) -> Task:
         """The task as schedulers see it that do not use estimates: its duration estimate is NaN."""
@@ -96,6 +127,17 @@ class Task:
             raise InvalidInputError(f"task_id is {self.task_id!r}, but it must be {ID_RULE}")
         if not self.kind:
             raise InvalidInputError(f"task {self.task_id}: kind is empty; name one or leave it out")
+        if any(isinstance(each, tuple | list) for each in self.dependencies):
+            if self.dependency_mb:
+                raise InvalidInputError(
+                    f"task {self.task_id}: data is given in both dependencies and dependency_mb; give it once"
+                )
+            parents, megabytes = split_dependencies(self.dependencies)
+            object.__setattr__(self, "dependencies", parents)
+            object.__setattr__(self, "dependency_mb", megabytes)
+        _check_data(self.task_id, self.dependencies, self.dependency_mb)
+        if not (1 <= self.width <= MOST_WIDTH and self.width == int(self.width)):
+            raise InvalidInputError(f"task {self.task_id}: width is {self.width!r}, but it must be {WIDTH_RULE}")
         time_given = not math.isnan(self.duration_estimate)
         sizes, hint = size_rule(time_given=time_given)
         if not sizes.holds(self.size):
@@ -107,6 +149,13 @@ class Task:
             object.__setattr__(self, "duration_estimate", cpu_base_duration(self.size, self.compute_intensity))
         elif not SECONDS.holds(self.duration_estimate):
             raise self._outside("duration_estimate", SECONDS)
+
+    @property
+    def dependencies_with_data(self) -> tuple[Dependency, ...]:
+        """The parents' ids or, where data is said, pairs of an id and the megabytes that come from there."""
+        if not self.dependency_mb:
+            return self.dependencies
+        return tuple(zip(self.dependencies, self.dependency_mb, strict=True))
 
     def _outside(self, name: str, legal: Range, hint: str = "") -> InvalidInputError:
         return InvalidInputError(
@@ -125,7 +174,8 @@ class TaskBatch(Sequence[Task]):
 
     Build one with `from_columns` or `from_tasks`, which sort and check. `parents` holds, for every task, the
     *positions* of its parents in this batch, as a compressed sparse row pair: the parents of task i are
-    ``parents[parent_start[i]:parent_start[i + 1]]``.
+    ``parents[parent_start[i]:parent_start[i + 1]]``. `parent_mb` holds the megabytes that come from each of them,
+    empty when none are said; `width` the devices each task occupies together, empty when that is one for all.
     """
 
     task_id: IntArray
@@ -138,6 +188,8 @@ class TaskBatch(Sequence[Task]):
     parents: IntArray
     kind_index: IntArray
     kinds: tuple[str, ...] = (DEFAULT_KIND,)
+    parent_mb: FloatArray = field(default_factory=lambda: np.zeros(0))
+    width: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _position: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
@@ -149,10 +201,13 @@ class TaskBatch(Sequence[Task]):
         task_id: IntArray | None = None,
         arrival_time: FloatArray | None = None,
         duration_estimate: FloatArray | None = None,
-        dependencies: Sequence[Sequence[int]] | None = None,
+        dependencies: Sequence[Sequence[Dependency]] | None = None,
         kind: Sequence[str] | None = None,
+        width: IntArray | None = None,
     ) -> TaskBatch:
-        """Sort, check and pack columns; what is not given is derived (ids 0, 1, ..., arrivals 0, no parents).
+        """Sort, check and pack columns; what is not given is derived (ids 0, 1, ..., arrivals 0, no parents, width 1).
+
+        A dependency is the id of a parent, or a pair of it and the megabytes that come from there.
 
         Raises:
             InvalidInputError: A figure is outside its range, an id occurs twice, a parent is unknown, or the
@@ -178,8 +233,9 @@ class TaskBatch(Sequence[Task]):
             _refuse_outside(ids, {**given, "duration_estimate": duration})
         if dependencies is None or not any(map(len, dependencies)):
             parent_start, parents = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+            parent_mb = np.zeros(0)
         else:
-            parent_start, parents = _pack_parents(ids, [dependencies[i] for i in order])
+            parent_start, parents, parent_mb = _pack_parents(ids, [dependencies[i] for i in order])
             _refuse_cycle(ids, parent_start, parents)
         names = [DEFAULT_KIND] if kind is None else sorted(set(kind))
         index = {name: i for i, name in enumerate(names)}
@@ -197,6 +253,8 @@ class TaskBatch(Sequence[Task]):
             parents,
             kind_index,
             tuple(names),
+            parent_mb,
+            _packed_width(ids, width, order),
         )
 
     @staticmethod
@@ -212,8 +270,9 @@ class TaskBatch(Sequence[Task]):
             task_id=np.array([t.task_id for t in rows], dtype=np.int64),
             arrival_time=np.array([t.arrival_time for t in rows], dtype=np.float64),
             duration_estimate=np.array([t.duration_estimate for t in rows], dtype=np.float64),
-            dependencies=[t.dependencies for t in rows],
+            dependencies=[t.dependencies_with_data for t in rows],
             kind=[t.kind for t in rows],
+            width=np.array([t.width for t in rows], dtype=np.int64),
         )
 
     @property
@@ -225,6 +284,12 @@ class TaskBatch(Sequence[Task]):
         """The ids of the parents of the task at this position."""
         span = self.parents[self.parent_start[position] : self.parent_start[position + 1]]
         return tuple(int(i) for i in self.task_id[span])
+
+    def dependency_mb_of(self, position: int) -> tuple[float, ...]:
+        """Megabytes that come from each parent of the task at this position; empty when none are said."""
+        if not len(self.parent_mb):
+            return ()
+        return tuple(self.parent_mb[self.parent_start[position] : self.parent_start[position + 1]].tolist())
 
     def with_arrivals(self, arrival_time: FloatArray) -> TaskBatch:
         """The same tasks arriving at other times; the new times must keep the order."""
@@ -265,6 +330,8 @@ class TaskBatch(Sequence[Task]):
             float(self.duration_estimate[i]),
             self.dependencies_of(i),
             self.kinds[self.kind_index[i]],
+            self.dependency_mb_of(i),
+            int(self.width[i]) if len(self.width) else 1,
         )
 
     def __iter__(self) -> Iterator[Task]:
@@ -282,19 +349,41 @@ def _refuse_outside(ids: IntArray, columns: dict[str, FloatArray]) -> None:
             raise InvalidInputError(f"task {ids[at]}: {name} is {values[at]}, but it must be {legal}{more}")
 
 
-def _pack_parents(ids: IntArray, dependencies: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
+def _pack_parents(ids: IntArray, dependencies: Sequence[Sequence[Dependency]]) -> tuple[IntArray, IntArray, FloatArray]:
     position = {int(t): i for i, t in enumerate(ids)}
     start = np.zeros(len(ids) + 1, dtype=np.int64)
     parents: list[int] = []
+    data: list[float] = []
+    said = False
     for i, wanted in enumerate(dependencies):
-        for parent in dict.fromkeys(wanted):
+        named, megabytes = split_dependencies(wanted)
+        _check_data(int(ids[i]), named, megabytes)
+        said = said or bool(megabytes)
+        # A parent that is named twice counts once, with the data of both.
+        total: dict[int, float] = {}
+        for parent, megabyte in zip(named, megabytes or (0.0,) * len(named), strict=True):
+            total[parent] = total.get(parent, 0.0) + megabyte
+        for parent, megabyte in total.items():
             if parent not in position:
                 raise InvalidInputError(
                     f"task {ids[i]} depends on task {parent}, which does not exist; remove the dependency or add it"
                 )
             parents.append(position[parent])
+            data.append(megabyte)
         start[i + 1] = len(parents)
-    return start, np.array(parents, dtype=np.int64)
+    return start, np.array(parents, dtype=np.int64), np.array(data if said else (), dtype=np.float64)
+
+
+def _packed_width(ids: IntArray, width: IntArray | None, order: IntArray) -> IntArray:
+    """The widths in this order; empty when all are 1."""
+    if width is None or (width == 1).all():
+        return np.zeros(0, dtype=np.int64)
+    outside = np.flatnonzero((width < 1) | (width > MOST_WIDTH))
+    if len(outside):
+        at = int(outside[0])
+        task = ids[np.flatnonzero(order == at)[0]]
+        raise InvalidInputError(f"task {task}: width is {width[at]}, but it must be {WIDTH_RULE}")
+    return np.asarray(width, dtype=np.int64)[order]
 
 
 def _refuse_cycle(ids: IntArray, start: IntArray, parents: IntArray) -> None:

@@ -50,6 +50,8 @@ class ClusterView:
         free: When each device will really be free; only for one that `knows_truth`.
         waiting: How many tasks wait to be started.
         times_by_id: The times of tasks by their ids, as far as the node knows them; see `times_of`.
+        links: Seconds a megabyte of a task's result takes from one device (row) to another (column); empty where nobody
+            knows.
     """
 
     number: int
@@ -61,6 +63,7 @@ class ClusterView:
     free: FloatArray = field(default_factory=lambda: NO_FREE)
     waiting: int = 0
     times_by_id: Mapping[int, FloatArray] | None = field(default=None, repr=False, compare=False)
+    links: FloatArray = field(default_factory=lambda: NO_TIMES, repr=False, compare=False)
 
     def times_of(self, task: Task) -> FloatArray:
         """`FIXED` and `SHARED` seconds of a task per device, for schedulers that declare `uses_estimates`.

@@ -39,6 +39,10 @@ def gpu_speedup(intensity: FloatArray, model: Speedup = "linear") -> FloatArray:
 class CostModel(Protocol):
     """The one question, asked for many tasks at once."""
 
+    @property
+    def moves_memory(self) -> bool:
+        """Whether the times have the way of `memory_required` to a GPU in them; else they are of computing alone."""
+
     def times(self, tasks: TaskBatch, cluster: ClusterSpec) -> FloatArray:
         """`FIXED` and `SHARED` seconds of every task on every device: shape (tasks, 2, devices)."""
         ...
@@ -49,6 +53,11 @@ class FormulaCost:
     """The default physics: CPU ``d / speed``; GPU ``d / (speed * s(I)) + memory / bandwidth``, plus link latency."""
 
     speedup: Speedup = "linear"
+
+    @property
+    def moves_memory(self) -> bool:
+        """See `CostModel.moves_memory`."""
+        return True
 
     def times(self, tasks: TaskBatch, cluster: ClusterSpec) -> FloatArray:
         """See `CostModel.times`."""
@@ -91,6 +100,11 @@ class TableCost:
                 f"task {self.task_ids[row]} on {self.device_names[column]} takes {self.seconds[row, column]} s, "
                 f"but a time must be {SECONDS}"
             )
+
+    @property
+    def moves_memory(self) -> bool:
+        """See `CostModel.moves_memory`."""
+        return False
 
     def times(self, tasks: TaskBatch, cluster: ClusterSpec) -> FloatArray:
         """See `CostModel.times`."""

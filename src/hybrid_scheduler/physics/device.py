@@ -33,6 +33,8 @@ DeviceKind = Literal["cpu", "gpu"]
 
 GPU_MEMORY_MB = 8000.0
 PCIE_MB_PER_SECOND = 16_000.0
+NETWORK_MB_PER_SECOND = 1250.0
+"""Between nodes: 10 Gbit/s."""
 CPU_WATTS, GPU_WATTS = 30.0, 50.0
 CPU_DOLLARS_PER_SECOND, GPU_DOLLARS_PER_SECOND = 0.00002, 0.0001
 
@@ -129,12 +131,22 @@ class Disturbance:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSpec:
-    """The devices of one node or several, and what will happen to them."""
+    """The devices of one node or several, and what will happen to them.
+
+    Attributes:
+        devices: The devices.
+        disturbances: What will happen to them.
+        network_bandwidth: MB/s between two nodes, for data that one task hands to another.
+    """
 
     devices: tuple[Device, ...]
     disturbances: tuple[Disturbance, ...] = ()
+    network_bandwidth: float = NETWORK_MB_PER_SECOND
 
     def __post_init__(self) -> None:
+        legal = FIGURES["bandwidth"]
+        if not legal.holds(self.network_bandwidth):
+            raise InvalidInputError(f"network_bandwidth is {self.network_bandwidth}, but it must be {legal}")
         if not self.devices:
             raise InvalidInputError("a cluster needs at least one device")
         if len(self.devices) > MOST_DEVICES:
@@ -186,6 +198,10 @@ class ClusterSpec:
     def column(self, name: str) -> FloatArray:
         """One figure of every device, in order."""
         return np.array([getattr(d, name) for d in self.devices], dtype=np.float64)
+
+    def seconds_per_mb(self) -> FloatArray:
+        """For each device the seconds a megabyte takes over its own link, to or from main memory; 0 for a CPU."""
+        return np.where(self.is_gpu, 1.0 / self.column("bandwidth"), 0.0)
 
     def public_table(self) -> FloatArray:
         """The idle, undisturbed device table (`model.view` columns); what schedulers see is `World.public_table`."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, field
 
+import numpy as np
+
 from hybrid_scheduler.model.device_columns import PRICE
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
@@ -37,6 +39,26 @@ class World:
         table[:, PRICE] = self.physics.busy_price(self.cluster)
         return table
 
+    def links(self) -> FloatArray:
+        """Seconds a megabyte of one task's result takes from the device it was made on (row) to another (column).
+
+        It leaves a GPU over that GPU's link, crosses the network between nodes, and enters a GPU over its link. That
+        last way is not counted here where the cost model has it in a task's time, as part of `memory_required`
+        (`CostModel.moves_memory`). Nothing moves on the same device. Links carry any number of results at once, and a
+        result is on its way as soon as it is made: the model of Topcuoglu, Hariri and Wu (HEFT, 2002).
+        """
+        own, node = self.cluster.seconds_per_mb(), self.cluster.column("node")
+        entering = 0.0 if self.physics.cost.moves_memory else own[None, :]
+        apart = np.where(node[:, None] != node[None, :], 1.0 / self.cluster.network_bandwidth, 0.0)
+        links = own[:, None] + apart + entering
+        np.fill_diagonal(links, 0.0)
+        return np.ascontiguousarray(links)
+
+    def resident_seconds(self) -> FloatArray:
+        """For each device the seconds a task saves there for every megabyte that its parents have left on it."""
+        own = self.cluster.seconds_per_mb()
+        return own if self.physics.cost.moves_memory else np.zeros_like(own)
+
     def facts(self) -> dict[str, object]:
         """Devices and physics for a document, in the words of `config.yaml`; null is an unlimited memory."""
         devices = [asdict(device) for device in self.cluster.devices]
@@ -47,6 +69,7 @@ class World:
         return {
             "devices": devices,
             "disturbances": [asdict(disturbance) for disturbance in self.cluster.disturbances],
+            **self._network(),
             "physics": {
                 **model,
                 "split": physics.split,
@@ -56,6 +79,11 @@ class World:
                 "noise": physics.noise,
             },
         }
+
+    def _network(self) -> dict[str, object]:
+        """The network, where there is more than one node."""
+        several = len({device.node for device in self.cluster.devices}) > 1
+        return {"network_bandwidth": self.cluster.network_bandwidth} if several else {}
 
 
 @dataclass(frozen=True, eq=False)
