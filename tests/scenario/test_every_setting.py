@@ -205,6 +205,11 @@ PROBES: dict[str, tuple[str, Callable[[Seen], bool], tuple[str, ...]]] = {
     "cluster.disturbances.time": a_disturbance("time", 12.5),
     "cluster.disturbances.device": a_disturbance("device", "cpu_0"),
     "cluster.disturbances.speed": a_disturbance("speed", 0.125),
+    "cluster.network_bandwidth": (
+        "cluster: {network_bandwidth: 77}",
+        is_told("world.cluster.network_bandwidth", 77.0),
+        ALL,
+    ),
     "physics.speedup": ("physics: {speedup: amdahl}", is_told("world.physics.cost.speedup", "amdahl"), ALL),
     "physics.split": ("physics: {split: serial}", is_told("world.physics.split", "serial"), ALL),
     "physics.coexecution_penalty": (

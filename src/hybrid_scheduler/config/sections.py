@@ -160,11 +160,15 @@ class ClusterSection(Section):
 
     def build(self, num_gpus: int, *, own_devices: bool = True) -> ClusterSpec:
         """The cluster; the default node of so many GPUs when it names no devices or they are not wanted."""
-        disturbances = [disturbance.build() for disturbance in self.disturbances]
-        if self.devices is None or not own_devices:
-            return ClusterSpec.default(num_gpus).with_disturbances(disturbances)
-        devices = tuple(device.build() for device in self.devices)
-        return ClusterSpec(devices, tuple(disturbances), self.network_bandwidth)
+        devices = ClusterSpec.default(num_gpus).devices
+        if self.devices is not None and own_devices:
+            devices = tuple(device.build() for device in self.devices)
+        return self.with_devices(devices)
+
+    def with_devices(self, devices: tuple[Device, ...]) -> ClusterSpec:
+        """A cluster of these devices, with what happens to them and the network between them."""
+        disturbances = tuple(disturbance.build() for disturbance in self.disturbances)
+        return ClusterSpec(devices, disturbances, self.network_bandwidth)
 
 
 class PhysicsSection(Section):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Iterable, Sequence
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.ranges import refuse_beyond_memory
 
 DEFAULT_SIZES = (256, 512, 1024, 2048)
 LARGEST_SIZE = 16384
@@ -32,7 +32,8 @@ def check_sizes(sizes: Iterable[int]) -> Sequence[int]:
     for size in checked:
         if checked.count(size) > 1:
             raise InvalidInputError(f"size {size} is given twice; leave one out")
-    _refuse_beyond_memory(max(checked))
+    largest = max(checked)
+    refuse_beyond_memory(f"size {largest} needs", MATRICES * largest * largest * 4, "use smaller sizes")
     return checked
 
 
@@ -44,17 +45,3 @@ def _check(size: int) -> int:
     if isinstance(size, bool) or not 1 <= number <= LARGEST_SIZE:
         raise InvalidInputError(f"size {size!r} must be {RULE}")
     return number
-
-
-def _refuse_beyond_memory(size: int) -> None:
-    """A machine that swaps or kills the process says less than one line here."""
-    needed = MATRICES * size * size * 4
-    try:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not every system tells
-        return
-    if needed > there:
-        raise InvalidInputError(
-            f"size {size} needs {needed / 1e9:.1f} GB of memory, but this machine has {there / 1e9:.1f} GB; "
-            "use smaller sizes"
-        )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hybrid_scheduler.model.errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +55,24 @@ RATES: Final = Range(1e-6, 1e6, "a number of tasks per second")
 LOADS: Final = Range(1e-4, 100.0)
 """Arrivals as a share of what a node can take."""
 SPEEDS: Final = Range(1e-6, 1e6, "a number of simulated seconds per second")
+
+
+def refuse_beyond_memory(what: str, needed: float, fix: str) -> None:
+    """Refuse what does not fit into this machine's memory: one that swaps or kills the process says less than a line.
+
+    Args:
+        what: Who needs it, verb included, for the error.
+        needed: Bytes.
+        fix: What to do instead.
+
+    Raises:
+        InvalidInputError: There is less.
+    """
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return
+    if needed > there:
+        raise InvalidInputError(
+            f"{what} about {needed / 1e9:.1f} GB of memory, but this machine has {there / 1e9:.1f} GB; {fix}"
+        )

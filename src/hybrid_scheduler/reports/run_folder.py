@@ -14,7 +14,7 @@ import numpy as np
 from hybrid_scheduler.experiments.base import Point, Record
 from hybrid_scheduler.experiments.files import DOCUMENT
 from hybrid_scheduler.experiments.parts import FOLDER, part_name, read_part
-from hybrid_scheduler.experiments.statistics import Estimate
+from hybrid_scheduler.experiments.statistics import Estimate, PairedComparison
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray
 
@@ -40,22 +40,6 @@ POINT_NEEDED = ("schedulers", "comparisons", "significance")
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A row of the document's `comparisons`, with what it rests on."""
-
-    a: str
-    b: str
-    metric: str
-    difference: float
-    low: float | None
-    high: float | None
-    verdict: str
-    p: float | None
-    p_holm: float | None
-    effect_size: float | None
-
-
-@dataclass(frozen=True)
 class RunPoint:
     """All seeds at one point.
 
@@ -70,7 +54,7 @@ class RunPoint:
     value: Point | None
     estimates: Mapping[str, Mapping[str, Estimate]]
     schedulers: tuple[str, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PairedComparison, ...]
     records: tuple[Record, ...]
 
     def figures(self, metric: str, *, bound: bool = False) -> dict[str, Estimate]:
@@ -162,7 +146,7 @@ class Run:
             for name, figures in {**document["schedulers"], **beside}.items()
         }
         pairs = zip(document["comparisons"], document["significance"], strict=True)
-        comparisons = tuple(Comparison(**{**basis, **words}) for words, basis in pairs)
+        comparisons = tuple(PairedComparison(**{**basis, **words}) for words, basis in pairs)
         records = [read_part(self.folder / FOLDER / part_name(seed, value)) for seed in self.seeds]
         whole = tuple(record for record in records if record is not None)
         return RunPoint(

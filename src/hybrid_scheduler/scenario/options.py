@@ -153,7 +153,7 @@ class ScenarioOptions:
             return load_cluster(Path(self.cluster))
         if table is not None and self.gpus is None and config.cluster.devices is None:
             devices = tuple(Device(name, "gpu" if name.startswith("gpu") else "cpu") for name in table.device_names)
-            return ClusterSpec(devices, tuple(disturbance.build() for disturbance in config.cluster.disturbances))
+            return config.cluster.with_devices(devices)
         return config.cluster_spec(self.gpus)
 
     def _cost(self, config: Config, table: TableFile | None) -> CostModel:

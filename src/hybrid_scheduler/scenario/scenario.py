@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.ranges import refuse_beyond_memory
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.world import World
@@ -174,24 +174,14 @@ class Scenario:
 
     @cached_property
     def _batch(self) -> TaskBatch:
-        refuse_beyond_memory(self.count, len(self.world.cluster.devices))
+        devices = len(self.world.cluster.devices)
+        # Bytes of a task, measured over a race of a million tasks.
+        refuse_beyond_memory(
+            f"{self.count} tasks on {devices} devices need", self.count * (800 + 40 * devices), "use fewer tasks"
+        )
         source = self._source
         if isinstance(source, PresetTasks):
             return source.draw(self.seed, self.count, self.rate)
         if self.isolated or self.arrivals is None:
             return source.tasks
         return source.at(self._wanted_rate, self.seed)
-
-
-def refuse_beyond_memory(tasks: int, devices: int) -> None:
-    """A machine that swaps or kills the process says less than one line here."""
-    needed = tasks * (800 + 40 * devices)  # bytes; measured over a race of a million tasks
-    try:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not every system tells
-        return
-    if needed > there:
-        raise InvalidInputError(
-            f"{tasks} tasks on {devices} devices need about {needed / 1e9:.0f} GB of memory, but this machine has "
-            f"{there / 1e9:.0f} GB; use fewer tasks"
-        )
