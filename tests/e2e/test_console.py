@@ -72,12 +72,12 @@ def test_the_pulse_knows_the_run_from_before_the_page_was_opened(
         answer: dict[str, Any] = live_server.get("/api/simulation/pulse", scheduler="oracle")
         return answer
 
-    assert eventually(lambda: len(known()["points"]) > 20)
+    assert eventually(lambda: len(known()["points"]) > 20, seconds=120)
     page = new_page()
     page.goto(f"{live_server.address}/scheduler/oracle")
     pulse = page.get_by_test_id("pulse")
     page.get_by_text("Whole run", exact=True).click()
-    assert eventually(lambda: int(pulse.get_attribute("data-points") or 0) > 20, seconds=8)
+    assert eventually(lambda: int(pulse.get_attribute("data-points") or 0) > 20)
     assert {each.get_attribute("data-device") for each in page.get_by_test_id("pulse-device").all()} == set(
         known()["devices"]
     )
