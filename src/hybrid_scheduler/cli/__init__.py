@@ -18,6 +18,7 @@ from typing import Annotated
 
 import typer
 
+from hybrid_scheduler.cli.calibrate import calibrate
 from hybrid_scheduler.cli.compare import compare
 from hybrid_scheduler.cli.db import db
 from hybrid_scheduler.cli.experiment import experiment
@@ -41,6 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
+app.command()(calibrate)
 app.command()(compare)
 app.command()(experiment)
 app.command()(generate)

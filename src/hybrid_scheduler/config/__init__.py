@@ -4,7 +4,7 @@ The command line beats the environment (and `.env`), which beats the file. Whate
 one line with the file, the key, the value and the rule; nothing wrong silently becomes a default.
 """
 
-from hybrid_scheduler.config.files import DEFAULT_FILE, load_cluster, load_config
+from hybrid_scheduler.config.files import DEFAULT_FILE, load_cluster, load_cluster_section, load_config
 from hybrid_scheduler.config.sections import LARGEST_SEED, Config
 
-__all__ = ["DEFAULT_FILE", "LARGEST_SEED", "Config", "load_cluster", "load_config"]
+__all__ = ["DEFAULT_FILE", "LARGEST_SEED", "Config", "load_cluster", "load_cluster_section", "load_config"]

@@ -12,7 +12,7 @@ from dotenv import dotenv_values
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from hybrid_scheduler.config.sections import LARGEST_INTERVAL, ClusterSection, Config, Section
+from hybrid_scheduler.config.sections import LARGEST_INTERVAL, ClusterFile, Config, Section
 from hybrid_scheduler.config.yaml_reader import LONGEST_NUMBER, read_yaml, shortened
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.model.objective import ARGUMENTS, Objective
@@ -55,7 +55,14 @@ def load_config(path: Path | None = None, environment: Mapping[str, str] | None 
 
 
 def load_cluster(path: Path) -> ClusterSpec:
+    """The devices of `load_cluster_section`."""
+    return load_cluster_section(path).build(0)
+
+
+def load_cluster_section(path: Path) -> ClusterFile:
     """Read the content of a `cluster:` section, with or without that heading, from a file of its own.
+
+    Its `calibration` is the path as seen from here.
 
     Raises:
         InvalidInputError: Something is wrong; the message says where.
@@ -63,10 +70,12 @@ def load_cluster(path: Path) -> ClusterSpec:
     data = _read(path)
     if set(data) == {"cluster"}:
         data = data["cluster"]
-    section = _validated(ClusterSection, path, data)
+    section = _validated(ClusterFile, path, data)
     if section.devices is None:
         raise InvalidInputError(f"{path}: the key 'devices' is missing; list at least one device under it")
-    return section.build(0)
+    if section.calibration is None:
+        return section
+    return section.model_copy(update={"calibration": str(path.parent / section.calibration)})
 
 
 def _environment() -> dict[str, str]:

@@ -171,6 +171,12 @@ class ClusterSection(Section):
         return ClusterSpec(devices, disturbances, self.network_bandwidth)
 
 
+class ClusterFile(ClusterSection):
+    """A file of its own: besides, the table of measurements that gives its times (`hms calibrate`), beside the file."""
+
+    calibration: str | None = None
+
+
 class PhysicsSection(Section):
     """How the node behaves. `cost` is the price list; the cost model is the formula with this `speedup`."""
 

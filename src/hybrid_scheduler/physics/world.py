@@ -10,6 +10,7 @@ import numpy as np
 from hybrid_scheduler.model.device_columns import PRICE
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.physics.calibrated import CalibratedCost
 from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.optimum import best_idle_seconds, idle_optimum
@@ -65,7 +66,9 @@ class World:
         for device in devices:
             device.update({key: None for key, value in device.items() if value == math.inf})
         physics, cost = self.physics, self.physics.cost
-        model = {"model": "formula", "speedup": cost.speedup} if isinstance(cost, FormulaCost) else {"model": "table"}
+        model = {"model": "calibrated" if isinstance(cost, CalibratedCost) else "table"}
+        if isinstance(cost, FormulaCost):
+            model = {"model": "formula", "speedup": cost.speedup}
         return {
             "devices": devices,
             "disturbances": [asdict(disturbance) for disturbance in self.cluster.disturbances],

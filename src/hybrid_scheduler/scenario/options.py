@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybrid_scheduler.config import Config, load_cluster
+from hybrid_scheduler.config import Config, load_cluster_section
+from hybrid_scheduler.hardware.calibration_file import read_calibration
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup, TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device
@@ -146,17 +147,24 @@ class ScenarioOptions:
         """The devices and their physics; a table names the devices by its columns when nobody else describes them."""
         wanted = {name: getattr(self, name) for name in ("split", "cost", "memory_policy", "noise")}
         section = config.physics.model_copy(update={name: value for name, value in wanted.items() if value is not None})
-        return World(self._cluster(config, table), section.build(self._cost(config, table)))
+        own = None if self.cluster is None else load_cluster_section(Path(self.cluster))
+        cost = self._cost(config, table, None if own is None else own.calibration)
+        return World(self._cluster(config, table) if own is None else own.build(0), section.build(cost))
 
     def _cluster(self, config: Config, table: TableFile | None) -> ClusterSpec:
-        if self.cluster is not None:
-            return load_cluster(Path(self.cluster))
         if table is not None and self.gpus is None and config.cluster.devices is None:
             devices = tuple(Device(name, "gpu" if name.startswith("gpu") else "cpu") for name in table.device_names)
             return config.cluster.with_devices(devices)
         return config.cluster_spec(self.gpus)
 
-    def _cost(self, config: Config, table: TableFile | None) -> CostModel:
+    def _cost(self, config: Config, table: TableFile | None, calibration: str | None) -> CostModel:
+        if calibration is not None:
+            for name, given in (("a table", table), ("speedup", self.speedup)):
+                if given is not None:
+                    raise InvalidInputError(
+                        f"the node is calibrated ({calibration}), so {name} says nothing; leave it out"
+                    )
+            return read_calibration(Path(calibration))
         if table is None:
             return FormulaCost(config.physics.speedup if self.speedup is None else self.speedup)
         return TableCost(table.seconds, tuple(table.tasks.task_id.tolist()), table.device_names)

@@ -44,6 +44,7 @@ RULES = {
     "median_of_devices": "a kernel's time is the median over the devices of a kind",
     "intensity_from_times": "the compute intensity is the one whose linear speedup is CPU time over GPU time",
     "size_is_bytes": "a kernel's size is the bytes of its data",
+    "kernel_figures": "intensity, memory and nominal time of a kernel follow from its kind and size",
     "thousand_steps": "a training job is a thousand steps",
 }
 """Every rule of the built-in readers by name."""

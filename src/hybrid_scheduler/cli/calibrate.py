@@ -1,0 +1,132 @@
+"""`hms calibrate`: measures kernels on this machine and writes a simulated twin of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_scheduler.cli import options
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hybrid_scheduler.physics.calibrated import CalibratedCost
+
+Out = Annotated[
+    Path, typer.Option(metavar="FILE", help="The node to write; the measurements go beside it, as FILE's name + .csv.")
+]
+Kinds = Annotated[
+    str | None, typer.Option(metavar="KIND,KIND,...", help="Which kernels; all unless given.", show_default=False)
+]
+Sizes = Annotated[str, typer.Option(metavar="N,N,...", help="Sizes to measure, at least two.")]
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Take the measurements of another machine from a CSV file instead (columns kind, size, cpu_s, gpu_s, "
+        "upload_s, download_s and the least and greatest of each).",
+        show_default=False,
+    ),
+]
+
+
+def calibrate(
+    out: Out = Path("node.yaml"),
+    kinds: Kinds = None,
+    sizes: Sizes = "100,200,500,1000,2000",
+    source: From = None,
+    seed: options.Seed = None,
+    json: options.Json = None,
+    config: options.Config = None,
+) -> None:
+    """Measure kernels on this machine's CPU and GPU and write a node that simulates it.
+
+    `hms compare --cluster node.yaml --trace kernels.csv` then races on it. Times between the measured sizes are
+    interpolated in the logarithms; the error of that is what leaving out each inner size shows. Sizes outside those
+    measured are refused.
+    """
+    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json
+    from hybrid_scheduler.config import load_config
+    from hybrid_scheduler.hardware.calibration import check_sizes, read_measurements
+    from hybrid_scheduler.hardware.calibration_file import write_calibration
+    from hybrid_scheduler.model.errors import InvalidInputError
+    from hybrid_scheduler.physics.calibrated import CalibratedCost
+    from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS, kernel_kind
+
+    check_writable(json)
+    settings = load_config(config)
+    wanted = list(KERNEL_KINDS) if kinds is None else [kernel_kind(name.strip()).name for name in kinds.split(",")]
+    if source is not None:
+        measured = [m for m in read_measurements(source) if m.kind in wanted]
+    else:
+        from hybrid_scheduler.hardware import find_machine
+        from hybrid_scheduler.hardware.calibration import measure
+
+        try:
+            numbers = [int(size) for size in sizes.split(",")]
+        except ValueError as error:
+            raise InvalidInputError(f"sizes are {sizes!r}, but they must be whole numbers, like 100,1000") from error
+        numbers = check_sizes(numbers)
+        machine = find_machine("auto")
+        accelerator = None if machine.accelerator is None else machine.accelerator.kind
+        if machine.note:
+            note(machine.note)
+        with machine.held_steady(None), progress_bar(wanted, 1) as bar:
+            measured = []
+            for name in wanted:
+                measured += measure(
+                    [name], numbers, accelerator=accelerator, seed=settings.simulation.seed if seed is None else seed
+                )
+                if bar is not None:
+                    bar(name, 1)
+    cost = CalibratedCost(measured)
+    table = out.with_name(out.name + ".csv")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_calibration(table, measured)
+    out.write_text(_node_text(cost, table.name), encoding="utf-8")
+    if json is not None:
+        document = {"node": str(out), "measurements": str(table), "errors": cost.errors(), "scatter": cost.scatter()}
+        write_json(json, document)
+    if json != STANDARD_OUTPUT:
+        _show(cost, out, table)
+
+
+def _node_text(cost: CalibratedCost, table: str) -> str:
+    """The node file: what was measured, with the default figures of memory, power and price."""
+    lines = [
+        "# Written by hms calibrate; memory, watts and prices are the defaults until you correct them.",
+        "devices:",
+    ]
+    lines += [f"  - {{name: {name}, kind: {name.split('_')[0]}}}" for name in cost.devices]
+    return "\n".join([*lines, f"calibration: {table}", ""])
+
+
+def _show(cost: CalibratedCost, out: Path, table: Path) -> None:
+    from rich.console import Console
+
+    Console().print(_error_table(cost))
+    typer.echo(f"Wrote {out} and {table}.")
+
+
+def _error_table(cost: CalibratedCost) -> Table:
+    """Error by cross-validation and scatter, per kind and device, in per cent."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(
+        box=SIMPLE_HEAD, pad_edge=False, title="Median error of interpolation, leaving out each inner size in turn"
+    )
+    table.add_column("kind")
+    for name in ("all", *cost.devices):
+        table.add_column(name, justify="right")
+    for name in cost.devices:
+        table.add_column(f"scatter {name}", justify="right")
+    scatter = cost.scatter()
+    for kind, errors in cost.errors().items():
+        found = [errors.get(name) for name in ("all", *cost.devices)]
+        spread = [scatter[kind].get(name) for name in cost.devices]
+        table.add_row(kind, *("" if figure is None else f"{100 * figure:.1f} %" for figure in (*found, *spread)))
+    return table

@@ -1,0 +1,33 @@
+"""The contract of a kernel: data from a seed, and the work, on whatever device the data is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+
+Tensors = tuple[torch.Tensor, ...]
+
+
+class Kernel(ABC):
+    """One kernel. The CPU's form and an accelerator's are the vendors' libraries behind the same calls of PyTorch.
+
+    Attributes:
+        kind: The `kind` of its tasks; `workloads.kernel_kinds` says what a size of it means.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def make(self, size: int, generator: torch.Generator) -> Tensors:
+        """The data of a task in main memory; the same generator state gives the same data."""
+
+    @abstractmethod
+    def run(self, *data: torch.Tensor) -> torch.Tensor:
+        """Do the work where the data is; it may still be running when this returns."""
+
+
+def numbers(generator: torch.Generator, *shape: int) -> torch.Tensor:
+    """Uniform in -1 to 1: zeros would make a device draw less power and run faster than work does."""
+    return torch.empty(*shape).uniform_(-1.0, 1.0, generator=generator)

@@ -1,0 +1,22 @@
+"""Product of two square matrices."""
+
+from __future__ import annotations
+
+import torch
+
+from hybrid_scheduler.hardware.kernels.base import Kernel, Tensors, numbers
+
+
+class Matmul(Kernel):
+    """``A @ B``, both N x N."""
+
+    kind = "matmul"
+
+    def make(self, size: int, generator: torch.Generator) -> Tensors:
+        """Two matrices."""
+        return numbers(generator, size, size), numbers(generator, size, size)
+
+    def run(self, *data: torch.Tensor) -> torch.Tensor:
+        """The product."""
+        left, right = data
+        return left @ right

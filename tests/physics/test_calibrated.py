@@ -1,0 +1,74 @@
+"""A calibrated cost model: exact where it was measured, interpolated between, refused outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_scheduler.model import InvalidInputError, TaskBatch, UnknownNameError
+from hybrid_scheduler.model.task_columns import FIXED, SHARED
+from hybrid_scheduler.physics.calibrated import CalibratedCost, Measurement
+from hybrid_scheduler.physics.device import ClusterSpec
+
+NODE = ClusterSpec.default(1)
+SIZES = (100.0, 1000.0, 10_000.0)
+
+
+def power_law(exponent: float = 2.0) -> CalibratedCost:
+    """Times that are a power of the size: a straight line in the logarithms."""
+    return CalibratedCost(
+        measurement
+        for size in SIZES
+        for measurement in (
+            Measurement("matmul", size, "cpu_0", 0.0, 1e-6 * size**exponent),
+            Measurement("matmul", size, "gpu_0", 1e-5, 1e-7 * size**exponent, 1e-6 * size),
+        )
+    )
+
+
+def tasks(*sizes: float, kind: str = "matmul") -> TaskBatch:
+    count = len(sizes)
+    return TaskBatch.from_columns(
+        np.array(sizes), np.full(count, 0.5), np.ones(count), duration_estimate=np.ones(count), kind=[kind] * count
+    )
+
+
+@given(st.floats(100, 10_000), st.floats(0.5, 3))
+def test_a_power_law_is_met_at_every_size(size: float, exponent: float) -> None:
+    times = power_law(exponent).times(tasks(size), NODE)[0]
+    assert times[FIXED].tolist() == pytest.approx([0.0, 1e-5])
+    assert times[SHARED] == pytest.approx([1e-6 * size**exponent, 1e-7 * size**exponent + 1e-6 * size], rel=1e-9)
+
+
+def test_errors_are_those_of_leaving_a_size_out() -> None:
+    assert power_law().errors()["matmul"]["cpu_0"] == pytest.approx(0.0, abs=1e-12)
+    bent = CalibratedCost(
+        [Measurement("sort", size, "cpu_0", 0.0, seconds) for size, seconds in ((1, 1.0), (10, 20.0), (100, 100.0))]
+    )
+    # Between 1 s and 100 s lie 10 s on a logarithmic scale, and 20 were measured.
+    assert bent.errors() == {"sort": {"all": pytest.approx(0.5), "cpu_0": pytest.approx(0.5)}}
+    two = CalibratedCost([Measurement("sort", size, "cpu_0", 0.0, 1.0) for size in (1, 2)])
+    assert two.errors() == {"sort": {"all": None, "cpu_0": None}}
+
+
+@pytest.mark.parametrize(
+    ("batch", "error", "says"),
+    [
+        (tasks(99.0), InvalidInputError, "matmul of size 99 lies outside what was measured on cpu_0 (100 to 10000)"),
+        (tasks(10_001.0), InvalidInputError, "size 10001 lies outside"),
+        (tasks(500.0, kind="fft"), UnknownNameError, "fft"),
+    ],
+)
+def test_nothing_is_guessed(batch: TaskBatch, error: type[Exception], says: str) -> None:
+    with pytest.raises(error) as raised:
+        power_law().times(batch, NODE)
+    assert says in str(raised.value)
+
+
+def test_a_device_that_was_not_measured() -> None:
+    with pytest.raises(InvalidInputError, match="matmul was not measured on 'gpu_1', only on cpu_0, gpu_0"):
+        power_law().times(tasks(500.0), ClusterSpec.default(2))
+    with pytest.raises(InvalidInputError, match="there are no measurements"):
+        CalibratedCost([])
