@@ -24,12 +24,13 @@ from hybrid_scheduler.cluster.state import (
     TASK,
     TASKS,
     UNDECIDED,
+    WIDEST,
     Records,
     State,
 )
 from hybrid_scheduler.cluster.waiting import new_ages
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import WAITING_COLUMNS
+from hybrid_scheduler.model.task_columns import TASK_COLUMNS, WAITING_COLUMNS
 from hybrid_scheduler.physics.world import TimedTasks, World
 
 
@@ -46,6 +47,7 @@ def empty_state(world: World, shortest: int, others: int) -> State:
     )
     counters = np.zeros(COUNTERS, dtype=np.int64)
     counters[[CURRENT, OLDEST, NEWEST]] = -1
+    counters[WIDEST] = 1
     events = [(d.time, d.speed, cluster.names.index(d.device)) for d in cluster.disturbances]
     return State(
         devices=world.public_table(),
@@ -58,7 +60,7 @@ def empty_state(world: World, shortest: int, others: int) -> State:
         clocks=np.zeros(CLOCKS),
         disturbances=np.array(sorted(events, key=lambda e: e[0]), dtype=DISTURBANCE),
         tasks=np.zeros(0, dtype=TASK),
-        features=np.zeros((0, 5)),
+        features=np.zeros((0, TASK_COLUMNS)),
         nominal=np.zeros((0, 2, count)),
         realised=np.zeros((0, 2, count)),
         ready=np.zeros(0, dtype=HEAP),
@@ -104,12 +106,16 @@ def with_tasks(
         state = state._replace(features=features, nominal=times, realised=truth)
     ready = total if tasks.has_dependencies or len(state.disturbances) or len(state.edges) else 0
     edges = int(state.counters[EDGES])
+    if len(tasks.width):
+        widest = max(int(state.counters[WIDEST]), int(tasks.width.max()))
+        state.counters[WIDEST] = widest
+        state = state._replace(out=grown(state.out, widest))
     state = state._replace(
         tasks=grown(state.tasks, total),
         ready=grown(state.ready, ready),
         done=grown(state.done, total if observing else 0),
         edges=grown(state.edges, edges + len(tasks.parents)),
-        parts=grown(state.parts, total + 2),
+        parts=grown(state.parts, total + max(2, int(state.counters[WIDEST]))),
         room=grown(state.room, total if waiting else 0),
         shortest=grown(state.shortest, total if waiting else 0),
         queues=grown(state.queues, total if recording else 0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.cluster.gangs import gang_seconds, set_gang
 from hybrid_scheduler.cluster.heap import push
 from hybrid_scheduler.cluster.queues import advance, last_end, set_head
 from hybrid_scheduler.cluster.state import (
@@ -18,9 +19,11 @@ from hybrid_scheduler.cluster.state import (
     READY,
     TASKS,
     UNDECIDED,
+    WIDEST,
     State,
 )
 from hybrid_scheduler.model.device_columns import AVAILABLE, QUEUED
+from hybrid_scheduler.model.task_columns import TASK_WIDTH
 
 
 @nb.njit(cache=True)
@@ -101,6 +104,11 @@ def project(sim: State, at: float, device: int, before: float) -> None:
         if p < 0:
             break
         d = sim.parts[p].device
+        if sim.counters[WIDEST] > 1 and sim.features[sim.parts[p].task, TASK_WIDTH] > 1.0:
+            project_gang(sim, p, sim.tasks[sim.parts[p].task].part_count, at, device, before)
+            for member in range(p, p + sim.tasks[sim.parts[p].task].part_count):
+                cursor[sim.parts[member].device] = sim.parts[member].next
+            continue
         cursor[d] = sim.parts[p].next
         if sim.parts[p].start <= at:
             if d == device:
@@ -119,6 +127,29 @@ def project(sim: State, at: float, device: int, before: float) -> None:
             task = sim.parts[p].task
             sim.tasks[task].finish = last_end(sim.parts, sim.tasks[task].first_part, sim.tasks[task].part_count)
             p = sim.parts[p].next
+
+
+@nb.njit(cache=True)
+def project_gang(sim: State, first: int, width: int, at: float, device: int, before: float) -> None:
+    """Start and end of a gang anew: all that its devices serve before it has been worked out.
+
+    A gang that runs is in step, so what is left of it takes as much longer as the whole would.
+    """
+    seconds = gang_seconds(sim.device_queues, sim.parts, first, width)
+    start, end = sim.parts[first].start, sim.parts[first].end
+    if start <= at:
+        for p in range(first, first + width):
+            if sim.parts[p].device == device:
+                now = sim.device_queues[device].speed
+                sim.device_queues[device].speed = before
+                end = at + (end - at) * (seconds / gang_seconds(sim.device_queues, sim.parts, first, width))
+                sim.device_queues[device].speed = now
+    else:
+        start = at
+        for p in range(first, first + width):
+            start = max(start, sim.free[sim.parts[p].device])
+        end = start + seconds
+    set_gang(sim.devices, sim.free, sim.device_queues, sim.parts, first, width, start, end)
 
 
 @nb.njit(cache=True)

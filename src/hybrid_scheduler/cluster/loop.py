@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.gangs import gather, place_gang
 from hybrid_scheduler.cluster.heap import pop, push
 from hybrid_scheduler.cluster.queues import advance, fit, illegal, place, release
 from hybrid_scheduler.cluster.state import (
@@ -33,11 +34,12 @@ from hybrid_scheduler.cluster.state import (
     SEES_TRUTH,
     TASKS,
     WAITING,
+    WIDEST,
     Records,
     State,
 )
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import TASK_MEMORY
+from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_WIDTH
 
 
 @inlined
@@ -136,13 +138,42 @@ def carry_out(
     if len(queues) > 0:
         for d in range(len(free)):
             queues[task, d] = max(free[d], now) - tasks[task].ready if device_queues[d].speed > 0.0 else np.inf
-    count = fit(devices, facts, out, features[task, TASK_MEMORY], c[ANSWER])
+    count = c[ANSWER]
+    if c[WIDEST] > 1 and features[task, TASK_WIDTH] > 1.0:
+        if count > 0:
+            finish = place_gang(
+                devices, free, device_queues, tasks, realised, parts, out, c[PARTS], task, now, count
+            )  # fmt: skip
+    else:
+        count = fit(devices, facts, out, features[task, TASK_MEMORY], count)
+        if count > 0:
+            finish = place(devices, facts, free, device_queues, tasks, realised, parts, out, c[PARTS], task, now, count)
     if count > 0:
-        finish = place(devices, facts, free, device_queues, tasks, realised, parts, out, c[PARTS], task, now, count)
         c[PARTS] += count
     else:
         tasks[task].status = FAILED
     c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, finish, observing, isolated)
+
+
+@inlined
+def checked(
+    devices: FloatArray, facts: FloatArray, scratch: FloatArray, out: FloatArray, c: IntArray, features: FloatArray
+) -> int:
+    """0 when the decision in `out` for the current task can be carried out, else a code from `ILLEGAL` on.
+
+    That of a wide task is completed; it has no parts when there are too few devices.
+    """
+    task = c[CURRENT]
+    code = 0
+    if c[WIDEST] > 1 and features[task, TASK_WIDTH] > 1.0:
+        width, memory = int(features[task, TASK_WIDTH]), features[task, TASK_MEMORY]
+        count = gather(devices, facts, scratch, out, c[ANSWER], width, memory)
+        code = max(0, -count)
+        if code == 0:
+            c[ANSWER] = count
+    else:
+        code = illegal(devices, out, c[ANSWER])
+    return code
 
 
 @hot
@@ -181,10 +212,10 @@ def run(
     ready, done, edges, parts = sim[13:17]
     queues = sim[22]
     while True:
-        if c[PARTS] + 2 > len(parts):
+        if c[PARTS] + max(2, c[WIDEST]) > len(parts):
             return GROW
         if c[CURRENT] >= 0:
-            code = illegal(devices, out, c[ANSWER])
+            code = checked(devices, facts, scratch, out, c, features)
             if code != 0:
                 return code
             carry_out(

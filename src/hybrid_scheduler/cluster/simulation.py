@@ -49,10 +49,13 @@ from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, 
 from hybrid_scheduler.model.node import Expectation
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
+from hybrid_scheduler.model.task_columns import TASK_WIDTH
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES
 from hybrid_scheduler.physics.world import TimedTasks, World
 
 NO_LIMIT = 2**62
+SHOWN = 8
+"""Parts that the message about an illegal decision spells out."""
 
 
 @nb.cfunc(KERNEL_SIGNATURE, cache=True)
@@ -212,7 +215,7 @@ class Simulation:
     def backlog_seconds(self, now: float) -> float:
         """Seconds until a device has done what is queued there and its share of what waits: the mean of all devices."""
         state, waiting = self.state, self.state.shortest[: self.waiting_tasks]["task"]
-        shortest = state.realised[waiting].sum(axis=1).min(axis=1, initial=np.inf)
+        shortest = state.realised[waiting].sum(axis=1).min(axis=1, initial=np.inf) * state.features[waiting, TASK_WIDTH]
         queued = np.maximum(state.free - now, 0.0).sum()
         return float(queued + shortest.sum()) / len(state.free)
 
@@ -343,7 +346,7 @@ class Simulation:
         if not isinstance(decision, Decision):
             raise IllegalDecisionError(f"the answer for task {task_id} is {decision!r}, but it must be a Decision")
         parts = decision.parts
-        for row, part in enumerate(parts[:2]):
+        for row, part in enumerate(parts[: len(self.state.out)]):
             try:
                 self.state.out[row] = (part.device, part.share, part.expected)
             except (TypeError, ValueError) as error:
@@ -367,11 +370,14 @@ class Simulation:
 
     def _refuse(self, reason: int) -> None:
         state = self.state
-        rows = state.out[: max(0, min(2, int(state.counters[ANSWER])))]
+        rows = state.out[: max(0, int(state.counters[ANSWER]))]
         if self.current < 0:
             raise IllegalDecisionError(f"a decision is illegal: {ILLEGAL_REASONS[reason - ILLEGAL]}")
         task_id = state.tasks[self.current]["id"]
-        parts = "; ".join(f"device {d:g}, share {s:g}, expected {e:g} s" for d, s, e in rows)
+        width = int(state.features[self.current, TASK_WIDTH])
+        task = f"task {task_id}" if width == 1 else f"task {task_id} of width {width}"
+        parts = "; ".join(f"device {d:g}, share {s:g}, expected {e:g} s" for d, s, e in rows[:SHOWN])
+        parts += f"; and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         raise IllegalDecisionError(
-            f"the decision for task {task_id} ({parts or 'no parts'}) is illegal: {ILLEGAL_REASONS[reason - ILLEGAL]}"
+            f"the decision for {task} ({parts or 'no parts'}) is illegal: {ILLEGAL_REASONS[reason - ILLEGAL]}"
         )

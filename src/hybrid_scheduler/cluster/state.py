@@ -50,7 +50,9 @@ ENTERED: Final = 17
 """Counter: where in `ages` the next task that enters the waiting room is noted."""
 AGES: Final = 18
 """Counter: how much of `ages` is in use."""
-COUNTERS: Final = 19
+WIDEST: Final = 19
+"""Counter: the width of the widest task there has been."""
+COUNTERS: Final = 20
 
 QUIET: Final = 0
 """Nothing has changed since the scheduler started nothing."""
@@ -95,8 +97,16 @@ ILLEGAL_REASONS: Final = (
     "a split needs one GPU and one CPU",
     "a split must stay within one node",
     "it starts a task that is not among those it was asked about",
+    "a task of several devices needs one part for each of them, or one device of its gang",
+    "the devices of a gang must be of one kind",
+    "the devices of a gang must differ",
+    "the shares of a gang must be equal",
 )
-NOT_WAITING: Final = ILLEGAL + len(ILLEGAL_REASONS) - 1
+NOT_WAITING: Final = ILLEGAL + 8
+GANG_PARTS: Final = ILLEGAL + 9
+GANG_MIXED: Final = ILLEGAL + 10
+GANG_TWICE: Final = ILLEGAL + 11
+GANG_SHARES: Final = ILLEGAL + 12
 
 SEES_QUEUES: Final = 0
 SEES_ESTIMATES: Final = 1

@@ -198,7 +198,7 @@ def _few(tasks: TaskBatch) -> TaskBatch:
     chained = np.arange(n if tasks.has_dependencies else 1) - 1
     start = np.maximum(np.arange(n + 1) - 1, 0) if tasks.has_dependencies else np.zeros(n + 1, np.int64)
     columns = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time", "duration_estimate")
-    head = {name: getattr(tasks, name)[:n] for name in (*columns, "kind_index")}
+    head = {name: getattr(tasks, name)[:n] for name in (*columns, "kind_index", "width", "time_factor")}
     return replace(tasks, **head, parent_start=start, parents=chained[1:], _position={})
 
 

@@ -5,7 +5,7 @@ What the caller says beats the environment (and `.env`), which beats the file, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybrid_scheduler.config import Config, load_cluster
@@ -15,9 +15,10 @@ from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.settings import MemoryPolicy, Pricing, SplitModel
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario.scenario import DEFAULT_LOAD, Load, Rate, Scenario
-from hybrid_scheduler.scenario.sources import DEFAULT_PARENTS, RANGES, PresetTasks, RecordedTasks
-from hybrid_scheduler.workloads import TableFile, read_table
+from hybrid_scheduler.scenario.sources import DEFAULT_PARENTS, RANGES, Estimates, PresetTasks, RecordedTasks
+from hybrid_scheduler.workloads import TableFile, TraceFile, read_table
 from hybrid_scheduler.workloads.readers.registry import read_workload
+from hybrid_scheduler.workloads.recorded import Assumption
 from hybrid_scheduler.workloads.shapes import Range
 
 FilePath = str | Path
@@ -40,7 +41,10 @@ class ScenarioOptions:
         memory_range: The same for memory, in MB.
         dependency_prob: Probability that a task waits for earlier ones.
         max_dependencies: Most parents of such a task.
+        estimates: What schedulers are told of the times of a trace: what its users asked for (`requested`), or the times
+            that were recorded (`nominal`). The former where the trace has it.
         gpus: Default node of 1 CPU and so many GPUs.
+        cpus: Default node of so many CPUs.
         cluster: YAML file that describes the devices.
         speedup: How a GPU gains from a task's intensity.
         split: Parts of a split task: `concurrent` or `serial`.
@@ -64,7 +68,9 @@ class ScenarioOptions:
     memory_range: Range | None = None
     dependency_prob: float | None = None
     max_dependencies: int | None = None
+    estimates: Estimates | None = None
     gpus: int | None = None
+    cpus: int | None = None
     cluster: FilePath | None = None
     speedup: Speedup | None = None
     split: SplitModel | None = None
@@ -77,6 +83,7 @@ class ScenarioOptions:
 
     def __post_init__(self) -> None:
         pairs = {("rate", "load"): "set the arrivals", ("gpus", "cluster"): "describe the node"}
+        pairs["cpus", "cluster"] = "describe the node"
         for (one, other), what in pairs.items():
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise InvalidInputError(
@@ -88,6 +95,8 @@ class ScenarioOptions:
             )
         if self.format is not None and self.trace is None:
             raise InvalidInputError(f"format ({self.format}) is that of a trace; give the trace too")
+        if self.estimates is not None and self.trace is None:
+            raise InvalidInputError(f"estimates ({self.estimates}) are those of a trace; give the trace too")
         file = self.trace if self.trace is not None else self.table
         for name in ("preset", "dependency_prob", "max_dependencies", *RANGES):
             if file is not None and getattr(self, name) is not None:
@@ -111,12 +120,15 @@ class ScenarioOptions:
         seed = config.simulation.seed if self.seed is None else self.seed
         table = None if self.table is None else read_table(self.table)
         source: PresetTasks | RecordedTasks
+        cluster: ClusterSpec | None = None
         arrivals = self.arrivals(None)
         if self.trace is not None:
             name, file = read_workload(self.trace, seed, self.format)
-            source = RecordedTasks.of(file, self.trace, name)
+            source = RecordedTasks.of(file, self.trace, name, self.estimates)
             if isinstance(file, TableFile):
                 table = self._only_table(file)
+            else:
+                cluster, source = self._wide_node(config, file, source)
         elif table is not None and self.table is not None:
             source = RecordedTasks.of(table, self.table, "table")
         else:
@@ -124,13 +136,30 @@ class ScenarioOptions:
             arrivals = self.arrivals(config) or Load(default_load)
         return Scenario(
             source,
-            self.world(config, table),
+            self.world(config, table, cluster),
             self._count(source, config, default_tasks),
             arrivals,
             seed,
             self.isolated,
             self.warmup,
         )
+
+    def _wide_node(
+        self, config: Config, file: TraceFile, source: RecordedTasks
+    ) -> tuple[ClusterSpec | None, RecordedTasks]:
+        """A node as wide as the widest task of a trace where nobody describes one, and the statement of that."""
+        widest = int(file.tasks.width.max(initial=1))
+        said = self.gpus is not None or self.cpus is not None or self.cluster is not None
+        said = said or config.cluster.devices is not None or "num_gpus" in config.simulation.model_fields_set
+        there = config.simulation.num_gpus if file.wide_on == "gpu" else 1
+        if said or file.wide_on is None or widest <= there:
+            return None, source
+        on_gpus = file.wide_on == "gpu"
+        kind, option = ("GPUs", "--gpus") if on_gpus else ("CPUs and no GPU", "--cpus")
+        text = f"the node has {widest} {kind}, as many as the widest task occupies; {option} or --cluster describe another"
+        note = Assumption("node_as_wide", text)
+        cluster = config.cluster_spec(widest if on_gpus else 0, 1 if on_gpus else widest)
+        return cluster, replace(source, assumed=(*source.assumed, note))
 
     def _only_table(self, file: TableFile) -> TableFile:
         """The times of a trace that has some, if nothing else says how long tasks take."""
@@ -142,19 +171,21 @@ class ScenarioOptions:
             )
         return file
 
-    def world(self, config: Config, table: TableFile | None = None) -> World:
+    def world(
+        self, config: Config, table: TableFile | None = None, cluster: ClusterSpec | None = None
+    ) -> World:
         """The devices and their physics; a table names the devices by its columns when nobody else describes them."""
         wanted = {name: getattr(self, name) for name in ("split", "cost", "memory_policy", "noise")}
         section = config.physics.model_copy(update={name: value for name, value in wanted.items() if value is not None})
-        return World(self._cluster(config, table), section.build(self._cost(config, table)))
+        return World(cluster or self._cluster(config, table), section.build(self._cost(config, table)))
 
     def _cluster(self, config: Config, table: TableFile | None) -> ClusterSpec:
         if self.cluster is not None:
             return load_cluster(Path(self.cluster))
-        if table is not None and self.gpus is None and config.cluster.devices is None:
+        if table is not None and self.gpus is None and self.cpus is None and config.cluster.devices is None:
             devices = tuple(Device(name, "gpu" if name.startswith("gpu") else "cpu") for name in table.device_names)
             return ClusterSpec(devices, tuple(disturbance.build() for disturbance in config.cluster.disturbances))
-        return config.cluster_spec(self.gpus)
+        return config.cluster_spec(self.gpus, self.cpus)
 
     def _cost(self, config: Config, table: TableFile | None) -> CostModel:
         if table is None:

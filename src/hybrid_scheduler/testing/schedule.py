@@ -204,15 +204,18 @@ def _failure(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> I
         yield f"failed, but has {len(live)} parts that are not lost"
     if outcome.finish_time < outcome.ready_time:
         yield f"failed at {outcome.finish_time}, before it was ready at {outcome.ready_time}"
-    too_big = any(d.kind == "gpu" and d.memory_mb < task.memory_required for d in rules.devices)
-    has_cpu = any(d.kind == "cpu" for d in rules.devices)
+    too_big = any(d.kind == "gpu" and d.memory_mb < task.memory_required / task.width for d in rules.devices)
+    has_cpus = sum(d.kind == "cpu" for d in rules.devices) >= task.width
     orphan = any(schedule.outcomes[i].failed for i in task.dependencies)
-    if not (orphan or rules.changes or (too_big and (rules.memory_policy == "fail" or not has_cpu))):
+    if not (orphan or rules.changes or (too_big and (rules.memory_policy == "fail" or not has_cpus))):
         yield "failed without a reason"
 
 
 def _places(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> Iterator[str]:
-    """A split is one GPU and one CPU of a node; the GPU's share of the memory fits; serial parts follow each other."""
+    """A split is one GPU and one CPU of a node; the GPU's share of the memory fits; serial parts follow each other.
+
+    A wide task has a gang.
+    """
     task = schedule.tasks[outcome.task_id]
     devices = [schedule.device[part.device] for part in live]
     for part, device in zip(live, devices, strict=True):
@@ -221,6 +224,9 @@ def _places(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> It
         needed = part.share * task.memory_required
         if device.kind == "gpu" and needed > device.memory_mb:
             yield f"{needed} MB run on {device.name}, which has {device.memory_mb}"
+    if task.width > 1:
+        yield from _gang(task.width, live, devices)
+        return
     if len(live) == 1:
         return
     if sorted(d.kind for d in devices) != ["cpu", "gpu"]:
@@ -233,6 +239,18 @@ def _places(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> It
             yield f"its CPU part starts at {cpu.start}, before the GPU part ends at {gpu.end}"
 
 
+def _gang(width: int, live: list[PartRecord], devices: list[PlainDevice]) -> Iterator[str]:
+    """As many devices of one kind as the task is wide, equal shares, one start and one end."""
+    if len({d.name for d in devices}) != width or len(live) != width:
+        yield f"its width is {width}, but it runs on {', '.join(d.name for d in devices)}"
+    if len({d.kind for d in devices}) > 1:
+        yield f"its gang has unlike kinds: {', '.join(d.name for d in devices)}"
+    if any(not _close(part.share * width, 1.0) for part in live):
+        yield f"the shares of its gang are {[part.share for part in live]}, not 1/{width} each"
+    if len({part.start for part in live}) > 1 or len({part.end for part in live}) > 1:
+        yield "the parts of its gang do not start and end together"
+
+
 def _bill(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
     """Busy seconds are paid, in vain or not; execution time is that of the parts that counted."""
     joules = sum(schedule.device[p.device].watts * (p.end - p.start) for p in outcome.parts)
@@ -242,13 +260,17 @@ def _bill(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
     if not _close(outcome.cost, dollars):
         yield f"cost is {outcome.cost} $, its parts cost {dollars}"
     spans = [part.end - part.start for part in _live(outcome)]
-    expected = sum(spans) if schedule.rules.split == "serial" else max(spans, default=0.0)
+    one_by_one = schedule.rules.split == "serial" and schedule.tasks[outcome.task_id].width == 1
+    expected = sum(spans) if one_by_one else max(spans, default=0.0)
     if not _close(outcome.actual_time, expected):
         yield f"actual_time is {outcome.actual_time}, its parts took {expected}"
 
 
 def _queues(schedule: _Schedule) -> Iterator[str]:
-    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it."""
+    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it.
+
+    The devices of a gang wait for the last of them.
+    """
     queue: dict[str, list[tuple[float, float, float, int, float]]] = {name: [] for name in schedule.device}
     busy: dict[str, list[tuple[float, float, int]]] = {name: [] for name in schedule.device}
     freed: dict[str, set[float]] = {name: set() for name in schedule.device}
@@ -261,7 +283,8 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
             if part.lost:
                 freed[part.device].add(part.end)
                 continue
-            waits = schedule.rules.split == "serial" and schedule.device[part.device].kind == "cpu"
+            narrow = schedule.tasks[outcome.task_id].width == 1
+            waits = narrow and schedule.rules.split == "serial" and schedule.device[part.device].kind == "cpu"
             after = gpu_end if waits else 0.0
             queue[part.device].append((outcome.decided_time, part.start, part.end, outcome.task_id, after))
     for name, spans in busy.items():
@@ -270,6 +293,7 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
             if start < end:
                 yield f"{name} runs tasks {one} and {other} at once, at {start}"
     by_number = not schedule.rules.changes and not schedule.rules.waits
+    idled: dict[int, int] = {}
     for name, parts in queue.items():
         parts.sort()
         free, last = 0.0, (0.0, -1)
@@ -278,7 +302,9 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
             if start < expected:
                 yield f"{name} starts task {task_id} at {start}, out of turn (its turn is at {expected})"
             elif start > expected and start not in freed[name]:
-                yield f"{name} starts task {task_id} at {start}, although it could at {expected}"
+                idled[task_id] = idled.get(task_id, 0) + 1
+                if idled[task_id] == schedule.tasks[task_id].width:
+                    yield f"{name} starts task {task_id} at {start}, although it could at {expected}"
             if by_number and last[0] == decided and last[1] > task_id:
                 yield f"{name} serves task {last[1]} before task {task_id}, ready at the same time {decided}"
             free, last = max(free, end), (decided, task_id)
@@ -310,6 +336,9 @@ def _work(schedule: _Schedule, seconds: Seconds) -> Iterator[str]:
     concurrent = schedule.rules.split == "concurrent"
     for outcome in schedule.outcomes.values():
         live = _live(outcome)
+        if schedule.tasks[outcome.task_id].width > 1:
+            yield from _gang_work(outcome, live, speeds, seconds)
+            continue
         stretch = 1.0 + schedule.rules.penalty if concurrent and len(live) == 2 else 1.0
         for part in live:
             work = seconds(outcome.task_id, part.device, part.share) * stretch
@@ -324,3 +353,25 @@ def _work(schedule: _Schedule, seconds: Seconds) -> Iterator[str]:
                         yield f"task {outcome.task_id} runs on {part.device} while it is down"
             if abs(done - work) > slack:
                 yield f"task {outcome.task_id} has {work} s of work on {part.device}, but {done} s were done"
+
+
+def _gang_work(
+    outcome: Outcome, live: list[PartRecord], speeds: dict[str, list[tuple[float, float]]], seconds: Seconds
+) -> Iterator[str]:
+    """A gang is in step: at every moment it is as fast as the slowest of its devices lets it be."""
+    if not live:
+        return
+    begin, end = live[0].start, live[0].end
+    moments = {time for part in live for time, _ in speeds[part.device] if begin < time < end}
+    done = 0.0
+    for start, stop in pairwise(sorted({begin, end, *moments})):
+        needed = 0.0
+        for part in live:
+            speed = [factor for time, factor in speeds[part.device] if time <= start][-1]
+            if speed == 0.0:
+                yield f"task {outcome.task_id} runs on {part.device} while it is down"
+                return
+            needed = max(needed, seconds(outcome.task_id, part.device, 1.0) / speed)
+        done += (stop - start) / needed
+    if abs(done - 1.0) > TOLERANCE:
+        yield f"task {outcome.task_id}: {done} of the work of its gang was done, not all of it"

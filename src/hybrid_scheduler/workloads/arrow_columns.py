@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid_scheduler.model import FloatArray, IntArray
-from hybrid_scheduler.model.task import ID_RULE, TASK_RANGES, cpu_base_durations, size_rule
+from hybrid_scheduler.model.ranges import Range
+from hybrid_scheduler.model.task import ID_RULE, TASK_RANGES, WIDTH_RULE, cpu_base_durations, size_rule
 from hybrid_scheduler.workloads.chunks import NO_IDS, TaskChunk
-from hybrid_scheduler.workloads.csv_columns import IDS
+from hybrid_scheduler.workloads.csv_columns import IDS, WIDTHS
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def arrow_chunk(batch: pa.RecordBatch, names: Mapping[str, str], first: int) -> 
     figures = {name: _numbers(columns[name], name, time_given=time_given) for name in FIGURES if name in columns}
     if not time_given:
         figures["duration_estimate"] = cpu_base_durations(figures["size"], figures["compute_intensity"])
+    if "width" in columns:
+        figures["width"] = _whole(columns["width"], "width", WIDTHS, WIDTH_RULE).astype(np.float64)
     if "task_size" in columns:
         _refuse_two_sizes(figures["size"], _numbers(columns["task_size"], "size", time_given=time_given))
     ids = _ids(columns["task_id"]) if "task_id" in columns else None
@@ -83,12 +86,16 @@ def _numbers(column: Any, name: str, *, time_given: bool) -> FloatArray:
 
 
 def _ids(column: Any) -> IntArray:
+    return _whole(column, "task_id", IDS, ID_RULE)
+
+
+def _whole(column: Any, name: str, legal: Range, rule: str) -> IntArray:
     import pyarrow as pa
 
-    values: IntArray = _cast(column, pa.int64(), "task_id", ID_RULE).to_numpy(zero_copy_only=False)
-    row = IDS.first_outside(values)
+    values: IntArray = _cast(column, pa.int64(), name, rule).to_numpy(zero_copy_only=False)
+    row = legal.first_outside(values)
     if row is not None:
-        raise BadRowError(row, "task_id", f"{values[row]} must be {ID_RULE}")
+        raise BadRowError(row, name, f"{values[row]} must be {rule}")
     return values
 
 

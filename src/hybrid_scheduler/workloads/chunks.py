@@ -46,8 +46,8 @@ def chunk_of(file: RecordedFile) -> TaskChunk:
     tasks = file.tasks
     names = ("size", "compute_intensity", "memory_required", "duration_estimate")
     figures = {name: getattr(tasks, name) for name in names}
-    if file.width is not None:
-        figures["width"] = file.width.astype(np.float64)
+    if len(tasks.width):
+        figures["width"] = tasks.width.astype(np.float64)
     if isinstance(file, TableFile):
         figures |= {f"seconds on {name}": file.seconds[:, i] for i, name in enumerate(file.device_names)}
     elif file.requested_time is not None:

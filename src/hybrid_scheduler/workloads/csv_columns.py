@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from hybrid_scheduler.model import FloatArray, IntArray
 from hybrid_scheduler.model.ranges import SECONDS, Range
-from hybrid_scheduler.model.task import ID_RULE, LARGEST_ID, TASK_RANGES, size_rule
+from hybrid_scheduler.model.task import ID_RULE, LARGEST_ID, MOST_WIDTH, TASK_RANGES, WIDTH_RULE, size_rule
 from hybrid_scheduler.workloads.csv_cells import BadCellError, Parsed, Parser
 
 IDS = Range(0, LARGEST_ID, "an integer")
+WIDTHS = Range(1, MOST_WIDTH, WIDTH_RULE)
 
 
 def shown(cell: str) -> str:
@@ -37,6 +38,11 @@ def number_parser(legal: Range, hint: str = "") -> Parser:
 def parse_ids(cells: Sequence[str]) -> IntArray:
     """Parser for task ids."""
     return _numbers(cells, int, IDS, ID_RULE).astype(np.int64, copy=False)
+
+
+def parse_widths(cells: Sequence[str]) -> IntArray:
+    """Parser for widths."""
+    return _numbers(cells, int, WIDTHS, WIDTH_RULE).astype(np.int64, copy=False)
 
 
 def _numbers(cells: Sequence[str], read: Callable[[str], float], legal: Range, rule: str) -> NDArray[Any]:
@@ -96,6 +102,7 @@ def task_parsers(columns: Iterable[str], *, time_given: bool) -> dict[str, Parse
         **dict.fromkeys(("size", "task_size"), number_parser(sizes, hint)),
         "dependencies": parse_dependencies,
         "kind": parse_kinds,
+        "width": parse_widths,
     }
     return {name: parsers[name] for name in columns}
 

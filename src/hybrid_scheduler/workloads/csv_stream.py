@@ -21,7 +21,7 @@ from hybrid_scheduler.workloads.csv_trace import absent_columns, trace_column_na
 from hybrid_scheduler.workloads.opening import opened
 
 BLOCK_BYTES = 1 << 22
-INTEGERS, TEXTS = ("task_id",), ("dependencies", "kind")
+INTEGERS, TEXTS = ("task_id", "width"), ("dependencies", "kind")
 
 
 def stream_csv(path: Path) -> Iterator[TaskChunk]:
@@ -95,6 +95,8 @@ def _chunk(parsed: dict[str, Any], first: int) -> TaskChunk:
     figures = {name: parsed[name] for name in ("size", "compute_intensity", "memory_required")}
     by_formula = cpu_base_durations(parsed["size"], parsed["compute_intensity"])
     figures["duration_estimate"] = parsed.get("duration_estimate", by_formula)
+    if "width" in parsed:
+        figures["width"] = parsed["width"].astype(np.float64)
     count = len(by_formula)
     dependencies = parsed.get("dependencies", [()] * count)
     ids = parsed.get("task_id")

@@ -21,6 +21,8 @@ COLUMNS = (
     "kind",
 )
 """The columns of a trace, in the order they are written."""
+OPTIONAL = ("width",)
+"""Columns that a trace has only where they say something: without them every task has the default."""
 
 
 def task_column_names(header: tuple[str, ...]) -> dict[str, str]:
@@ -28,7 +30,7 @@ def task_column_names(header: tuple[str, ...]) -> dict[str, str]:
 
     A file may have both, as a table by `WorkloadGenerator.to_dataframe` does; `build_tasks` checks that they agree.
     """
-    names = {name: name for name in COLUMNS if name in header}
+    names = {name: name for name in (*COLUMNS, *OPTIONAL) if name in header}
     if "task_size" in header:
         names["task_size" if "size" in header else "size"] = "task_size"
     return names

@@ -27,7 +27,7 @@ def read_csv(path: str | Path) -> TraceFile:
 
     `size` (or `task_size`), `compute_intensity` and `memory_required` are required. Derived when absent: `task_id`
     (0, 1, 2, ...), `arrival_time` (all 0), `duration_estimate` (by formula), `dependencies` (none), `kind`
-    (`synthetic`). Other columns are left alone: traces carry extras.
+    (`synthetic`). `width` is optional: one device each without it. Other columns are left alone: traces carry extras.
 
     Raises:
         InvalidInputError: Names file, line, column and the rule that is broken.
@@ -86,6 +86,8 @@ def task_columns(tasks: TaskBatch) -> dict[str, list[Any]]:
     columns = {name: getattr(tasks, name).tolist() for name in COLUMNS[:6]}
     columns["dependencies"] = [parents[a:b] for a, b in pairwise(tasks.parent_start.tolist())]
     columns["kind"] = [tasks.kinds[i] for i in tasks.kind_index.tolist()]
+    if len(tasks.width):
+        columns["width"] = tasks.width.tolist()
     return columns
 
 
@@ -104,7 +106,7 @@ def write_csv(path: str | Path, tasks: TaskBatch) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             writer = csv.writer(_text(path, stack), lineterminator="\n")
-            writer.writerow(COLUMNS)
+            writer.writerow(columns)
             # csv writes a float as repr does: the shortest text that reads back as the same number.
             writer.writerows(zip(*columns.values(), strict=True))
     except OSError as error:

@@ -9,6 +9,7 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.learning.forest.option_search import STEPS
+from hybrid_scheduler.learning.order.gangs import ANY_NODE, devices_up, gang_lead, idle_gang, seconds_until_free
 from hybrid_scheduler.learning.order.network import (
     ADVANTAGE,
     BEST_OVER_USUAL,
@@ -54,7 +55,7 @@ from hybrid_scheduler.model.kernel import (
     WAITING_LOG,
 )
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.task_columns import FIXED, OVERTAKEN, SHARED, TASK_MEMORY, WAITING_SINCE
+from hybrid_scheduler.model.task_columns import FIXED, OVERTAKEN, SHARED, TASK_MEMORY, TASK_WIDTH, WAITING_SINCE
 
 TINY: Final = 1e-12
 FAR: Final = 4.0
@@ -153,13 +154,15 @@ def _probe(number: int, waiting: FloatArray, times: FloatArray, devices: FloatAr
     count = devices.shape[0]
     start = int((number * 0.7548776662466927) % 1.0 * count)
     for row in range(waiting.shape[0]):
-        memory = waiting[row, TASK_MEMORY]
+        width = int(waiting[row, TASK_WIDTH])
+        memory = waiting[row, TASK_MEMORY] / width
         fits = _fits_somewhere(memory, devices)
         for k in range(count):
             d = (start + k) % count
             unknown = math.isnan(times[row, SHARED, d])
             if unknown and devices[d, QUEUED] == 0.0 and _may_take(memory, devices, d, fits):
-                return row, d
+                if width == 1 or idle_gang(times[row], devices, d, width) != np.inf:
+                    return row, d
     return -1, -1
 
 
@@ -176,7 +179,11 @@ def _turn(waiting: FloatArray, times: FloatArray, devices: FloatArray, limit: fl
             row = k
     if waiting[row, OVERTAKEN] < limit:
         return -1, -1
-    memory = waiting[row, TASK_MEMORY]
+    memory, width = waiting[row, TASK_MEMORY], int(waiting[row, TASK_WIDTH])
+    if width > 1:
+        device = gang_lead(times[row], devices, memory, width)
+        starts = device >= 0 and devices[device, QUEUED] == 0.0 and idle_gang(times[row], devices, device, width) < np.inf
+        return (row, device) if starts else (-1, -1)
     fits = _fits_somewhere(memory, devices)
     best, device = np.inf, -1
     for d in range(devices.shape[0]):
@@ -198,11 +205,13 @@ def _survey(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tupl
     rows, count = waiting.shape[0], devices.shape[0]
     slower, least, unsuited = np.empty((rows, count)), np.full((rows, 4), np.inf), np.zeros(count)
     for k in range(rows):
-        memory = waiting[k, TASK_MEMORY]
+        width = int(waiting[k, TASK_WIDTH])
+        memory = waiting[k, TASK_MEMORY] / width
         fits = _fits_somewhere(memory, devices)
         for d in range(count):
             seconds = max(_seconds(times[k], d, 1.0, 1.0), TINY)
             usable = not math.isnan(seconds) and _may_take(memory, devices, d, fits)
+            usable = usable and (width == 1 or devices_up(devices, devices[d, KIND], ANY_NODE) >= width)
             slower[k, d] = seconds if usable else np.inf
             if usable:
                 least[k, SECONDS] = min(least[k, SECONDS], seconds)
@@ -287,6 +296,32 @@ def _count_idle(devices: FloatArray) -> tuple[int, int]:
 
 
 @nb.njit(cache=True)
+def _reservation(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tuple[int, int, float, int]:
+    """The oldest wide task shown for which too few devices are idle, and what is reserved for it.
+
+    Without one it would starve: narrow tasks take every device that becomes free. So the others may only start there if
+    they are expected to be done by then, or if enough devices are left then: the rule of EASY backfilling (Lifka 1995).
+
+    Returns:
+        Its row, -1 for none; the device that leads its gang; in how many seconds the gang is expected to be free; how
+        many devices more are free then.
+    """
+    row = -1
+    for k in range(waiting.shape[0]):
+        older = row < 0 or waiting[k, WAITING_SINCE] < waiting[row, WAITING_SINCE]
+        if waiting[k, TASK_WIDTH] > 1.0 and older:
+            row = k
+    if row < 0:
+        return -1, -1, 0.0, 0
+    width = int(waiting[row, TASK_WIDTH])
+    lead = gang_lead(times[row], devices, waiting[row, TASK_MEMORY], width)
+    if lead < 0 or (devices[lead, QUEUED] == 0.0 and idle_gang(times[row], devices, lead, width) < np.inf):
+        return -1, -1, 0.0, 0
+    until, spare = seconds_until_free(devices, lead, width)
+    return row, lead, until, spare
+
+
+@nb.njit(cache=True)
 def start_best(
     number: int,
     now: float,
@@ -328,6 +363,7 @@ def start_best(
         longest = max(longest, now - waiting[k, WAITING_SINCE])
     x = np.empty(N_INPUTS)
     _note_room(x, facts[WAITING_COUNT], idle, up, state)
+    blocked, lead, until, spare = _reservation(waiting, times, devices)
     best = -np.inf if idle == up else 0.0
     best_row, best_device, best_helper, best_step = -1, -1, -1, STEPS
     for k in range(waiting.shape[0]):
@@ -336,11 +372,19 @@ def start_best(
             busy = devices[d, QUEUED] > 0.0 or slower[k, d] == np.inf
             if busy or _has_twin(k, d, devices, slower, unsuited):
                 continue
-            seconds = _seconds(times[k], d, 1.0, 1.0)
+            seconds, width = _seconds(times[k], d, 1.0, 1.0), waiting[k, TASK_WIDTH]
+            if width > 1.0:
+                seconds = idle_gang(times[k], devices, d, int(width))
+                if seconds == np.inf:
+                    continue
+            if blocked >= 0 and devices[d, KIND] == devices[lead, KIND] and seconds > until and width > spare:
+                continue
             joules, dollars = seconds * devices[d, WATTS], seconds * devices[d, PRICE]
             value = _option_score(x, seconds, joules, dollars, False, slower[k, d], unsuited[d], least[k], state)
             if value > best:
                 best, best_row, best_device, best_helper, best_step = value, k, d, -1, STEPS
+            if width > 1.0 or blocked >= 0:
+                continue
             took, helper, step = _best_helper(k, d, waiting, times, devices, slower, serial, stretch)
             if took < seconds:
                 on_gpu = _seconds(times[k], d, step / STEPS, stretch)
@@ -352,7 +396,10 @@ def start_best(
                     best, best_row, best_device, best_helper, best_step = value, k, d, helper, step
     if best_row < 0:
         return 0
-    return _write(best_row, best_device, best_helper, best_step, times, stretch, out)
+    parts = _write(best_row, best_device, best_helper, best_step, times, stretch, out)
+    if waiting[best_row, TASK_WIDTH] > 1.0:
+        out[0, PART_EXPECTED] = idle_gang(times[best_row], devices, best_device, int(waiting[best_row, TASK_WIDTH]))
+    return parts
 
 
 @nb.njit(cache=True)
