@@ -173,7 +173,9 @@ def test_every_schedule_is_valid_whatever_happens(seed: int, scheduler: str) -> 
     """`played` judges every schedule by the independent rules, disturbances and serial splits included."""
     draw = np.random.default_rng(seed)
     n = 12
-    tasks = [wide(i, int(draw.integers(1, 4)), float(draw.uniform(0, 10)), float(draw.uniform(0, 150))) for i in range(n)]
+    tasks = [
+        wide(i, int(draw.integers(1, 4)), float(draw.uniform(0, 10)), float(draw.uniform(0, 150))) for i in range(n)
+    ]
     times = {i: tuple((draw.exponential(2.0, 4) + 0.01).tolist()) for i in range(n)}
     events = [(float(draw.uniform(0, 12)), f"gpu_{draw.integers(0, 3)}", float(draw.choice([0.0, 0.5, 1.0, 2.0])))
               for _ in range(draw.integers(0, 4))]  # fmt: skip

@@ -267,3 +267,22 @@ def test_numbers_are_read_as_python_reads_them(write: Write) -> None:
     assert tasks.memory_required.tolist() == [0.1, 0.001]
     assert math.isclose(tasks.duration_estimate[0], 1.0)
     assert tasks.size.dtype == np.float64
+
+
+def test_width_is_optional_and_comes_back(tmp_path: Path) -> None:
+    tasks = TaskBatch.from_tasks([Task(0, 100, 0.5, 1, width=3), Task(1, 100, 0.5, 1)])
+    path = tmp_path / "wide.csv"
+    write_csv(path, tasks)
+    assert path.read_text().splitlines()[0].endswith(",kind,width")
+    again = read_csv(path)
+    assert [task.width for task in again.tasks] == [3, 1]
+    assert "width" not in again.derived
+    assert "width" not in read_csv(_written(tmp_path, "size,compute_intensity,memory_required\n1,1,1\n")).derived
+    with pytest.raises(InvalidInputError, match=r"line 2, column width: '0' must be an integer from 1 to 1024"):
+        read_csv(_written(tmp_path, "size,compute_intensity,memory_required,width\n1,1,1,0\n"))
+
+
+def _written(folder: Path, text: str) -> Path:
+    path = folder / "given.csv"
+    path.write_text(text)
+    return path

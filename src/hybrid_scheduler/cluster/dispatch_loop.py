@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.gangs import widest_possible
 from hybrid_scheduler.cluster.heap import pop
 from hybrid_scheduler.cluster.loop import all_free, carry_out, checked, next_return, next_task, settle, true_times
-from hybrid_scheduler.cluster.gangs import widest_possible
 from hybrid_scheduler.cluster.queues import advance
 from hybrid_scheduler.cluster.state import (
     ANSWER,
@@ -161,7 +161,9 @@ def run_dispatch(
     Returns:
         The reason (`cluster.state`).
     """
-    devices, facts, free, device_queues, scratch, out, c, clocks, disturbances, tasks, features, nominal, realised = sim[:13]
+    devices, facts, free, device_queues, scratch, out, c, clocks, disturbances, tasks, features, nominal, realised = (
+        sim[:13]
+    )
     ready, done, edges, parts, room, heap, candidates, waiting, waiting_times, queues, ages = sim[13:]
     while True:
         if c[PARTS] + max(2, c[WIDEST]) > len(parts):

@@ -52,10 +52,10 @@ def gather(
 ) -> int:
     """Make the decision in `out` for a wide task a gang; returns its parts, 0 when the task fails, -code if illegal.
 
-    A decision that names all its devices is checked. One that names one device, or splits the task, says by its (larger)
-    part which device takes part at least: the others are those of its kind that are expected to be free first. Where
-    too few of that kind are up, the other kind takes the task; where too few of that are, it fails. A gang whose share
-    of the memory does not fit on one of its GPUs follows the memory policy.
+    A decision that names all its devices is checked. One that names one device, or splits the task, says by its
+    (larger) part which device takes part at least: the others are those of its kind that are expected to be free first.
+    Where too few of that kind are up, the other kind takes the task; where too few of that are, it fails. A gang whose
+    share of the memory does not fit on one of its GPUs follows the memory policy.
     """
     split = count == 2 and _exists(devices, out, 0) and _exists(devices, out, 1)
     if split:

@@ -162,9 +162,7 @@ class ClusterSpec:
                 raise InvalidInputError(f"disturbance of {disturbance.device!r}: no such device; known: {known}")
 
     @classmethod
-    def default(
-        cls, num_gpus: int = 4, memory_per_gpu: float = GPU_MEMORY_MB, *, num_cpus: int = 1
-    ) -> ClusterSpec:
+    def default(cls, num_gpus: int = 4, memory_per_gpu: float = GPU_MEMORY_MB, *, num_cpus: int = 1) -> ClusterSpec:
         """One CPU, or several, and `num_gpus` GPUs of the default kind."""
         if not 0 <= num_gpus <= MOST_GPUS:
             raise InvalidInputError(f"num_gpus is {num_gpus}, but it must be from 0 to {MOST_GPUS}")

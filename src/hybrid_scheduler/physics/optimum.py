@@ -286,7 +286,7 @@ def gang_optimum(times: FloatArray, devices: FloatArray, memory: float, width: i
         width: How many devices it occupies.
     """
     on_cpus = _gang_on_kind(times, devices, memory, width, CPU)
-    return min(on_cpus, _gang_on_kind(times, devices, memory, width, GPU))  # type: ignore[no-any-return]
+    return min(on_cpus, _gang_on_kind(times, devices, memory, width, GPU))
 
 
 @nb.njit(cache=True)

@@ -69,6 +69,7 @@ class LiveSource:
             arrival_time=self._arrivals[:taken],
             duration_estimate=tasks.duration_estimate[rows],
             kind=[tasks.kinds[index] for index in tasks.kind_index[rows]],
+            width=tasks.width[rows] if len(tasks.width) else None,
         )
         arrived = Arrivals(batch, self._parents(rows))
         self._last, self._arrivals = float(self._arrivals[taken - 1]), self._arrivals[taken:]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from hybrid_scheduler.config import Config, load_cluster
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup, TableCost
@@ -41,8 +43,8 @@ class ScenarioOptions:
         memory_range: The same for memory, in MB.
         dependency_prob: Probability that a task waits for earlier ones.
         max_dependencies: Most parents of such a task.
-        estimates: What schedulers are told of the times of a trace: what its users asked for (`requested`), or the times
-            that were recorded (`nominal`). The former where the trace has it.
+        estimates: What schedulers are told of the times of a trace: what its users asked for (`requested`), or what was
+            recorded (`nominal`). The former where the trace has it.
         gpus: Default node of 1 CPU and so many GPUs.
         cpus: Default node of so many CPUs.
         cluster: YAML file that describes the devices.
@@ -127,6 +129,8 @@ class ScenarioOptions:
             source = RecordedTasks.of(file, self.trace, name, self.estimates)
             if isinstance(file, TableFile):
                 table = self._only_table(file)
+                if self._names_no_device(config):
+                    table, source = _as_wide(table, source)
             else:
                 cluster, source = self._wide_node(config, file, source)
         elif table is not None and self.table is not None:
@@ -149,17 +153,23 @@ class ScenarioOptions:
     ) -> tuple[ClusterSpec | None, RecordedTasks]:
         """A node as wide as the widest task of a trace where nobody describes one, and the statement of that."""
         widest = int(file.tasks.width.max(initial=1))
-        said = self.gpus is not None or self.cpus is not None or self.cluster is not None
-        said = said or config.cluster.devices is not None or "num_gpus" in config.simulation.model_fields_set
+        said = not self._names_no_device(config) or "num_gpus" in config.simulation.model_fields_set
         there = config.simulation.num_gpus if file.wide_on == "gpu" else 1
         if said or file.wide_on is None or widest <= there:
             return None, source
         on_gpus = file.wide_on == "gpu"
         kind, option = ("GPUs", "--gpus") if on_gpus else ("CPUs and no GPU", "--cpus")
-        text = f"the node has {widest} {kind}, as many as the widest task occupies; {option} or --cluster describe another"
+        text = (
+            f"the node has {widest} {kind}, as many as the widest task occupies; {option} or --cluster describe another"
+        )
         note = Assumption("node_as_wide", text)
         cluster = config.cluster_spec(widest if on_gpus else 0, 1 if on_gpus else widest)
         return cluster, replace(source, assumed=(*source.assumed, note))
+
+    def _names_no_device(self, config: Config) -> bool:
+        """Whether nobody describes the node."""
+        said = self.gpus is not None or self.cpus is not None or self.cluster is not None
+        return not said and config.cluster.devices is None
 
     def _only_table(self, file: TableFile) -> TableFile:
         """The times of a trace that has some, if nothing else says how long tasks take."""
@@ -171,9 +181,7 @@ class ScenarioOptions:
             )
         return file
 
-    def world(
-        self, config: Config, table: TableFile | None = None, cluster: ClusterSpec | None = None
-    ) -> World:
+    def world(self, config: Config, table: TableFile | None = None, cluster: ClusterSpec | None = None) -> World:
         """The devices and their physics; a table names the devices by its columns when nobody else describes them."""
         wanted = {name: getattr(self, name) for name in ("split", "cost", "memory_policy", "noise")}
         section = config.physics.model_copy(update={name: value for name, value in wanted.items() if value is not None})
@@ -182,7 +190,7 @@ class ScenarioOptions:
     def _cluster(self, config: Config, table: TableFile | None) -> ClusterSpec:
         if self.cluster is not None:
             return load_cluster(Path(self.cluster))
-        if table is not None and self.gpus is None and self.cpus is None and config.cluster.devices is None:
+        if table is not None and self._names_no_device(config):
             devices = tuple(Device(name, "gpu" if name.startswith("gpu") else "cpu") for name in table.device_names)
             return ClusterSpec(devices, tuple(disturbance.build() for disturbance in config.cluster.disturbances))
         return config.cluster_spec(self.gpus, self.cpus)
@@ -220,3 +228,15 @@ class ScenarioOptions:
             return self.tasks
         said = "num_tasks" in config.workload.model_fields_set
         return default if default is not None and not said else config.workload.num_tasks
+
+
+def _as_wide(table: TableFile, source: RecordedTasks) -> tuple[TableFile, RecordedTasks]:
+    """A table with as many devices of every column as its widest task occupies, where it has too few; it is stated."""
+    widest = int(table.tasks.width.max(initial=1))
+    gpus = sum(name.startswith("gpu") for name in table.device_names)
+    if widest <= max(gpus, len(table.device_names) - gpus):
+        return table, source
+    names = tuple(f"{name}_{i}" for name in table.device_names for i in range(widest))
+    text = f"the node has {widest} devices of each kind, as many as its widest task occupies; --cluster says otherwise"
+    wider = replace(table, seconds=np.repeat(table.seconds, widest, axis=1), device_names=names)
+    return wider, replace(source, assumed=(*source.assumed, Assumption("node_as_wide", text)))

@@ -16,7 +16,7 @@ from hybrid_scheduler.workloads.capacity import capacity, capacity_of_tasks
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.presets import find_preset
 from hybrid_scheduler.workloads.readers.registry import read_workload
-from hybrid_scheduler.workloads.recorded import Assumption, RecordedFile, TableFile, TraceFile
+from hybrid_scheduler.workloads.recorded import Assumption, RecordedFile, TableFile
 from hybrid_scheduler.workloads.shapes import FeatureRanges, Range
 from hybrid_scheduler.workloads.streams import Streams
 from hybrid_scheduler.workloads.synthesis import RATE_LIMITS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from hybrid_scheduler.learning.order.gangs import gang_lead, idle_gang, seconds_until_free
-from hybrid_scheduler.model.device_columns import KIND, QUEUED
+from hybrid_scheduler.learning.order.gangs import gang_lead, idle_devices, idle_gang, seconds_until_free
+from hybrid_scheduler.model.device_columns import CPU, GPU, KIND, QUEUED
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.kernel import CHOSEN
 from hybrid_scheduler.model.task import FloatArray, Task
@@ -48,7 +48,10 @@ def _policy(number, now, waiting, times, devices, free, facts, state, out):  # t
     until, spare = np.inf, 0
     if first >= 0:
         until, spare = seconds_until_free(devices, first, int(waiting[0, TASK_WIDTH]))
+    idle = max(idle_devices(devices, CPU), idle_devices(devices, GPU))
     for row in range(1, waiting.shape[0]):
+        if waiting[row, TASK_WIDTH] > idle:
+            continue
         device = wanted_device(waiting[row], times[row], devices)
         seconds = seconds_now(waiting[row], times[row], devices, device)
         if not seconds < np.inf:

@@ -27,8 +27,7 @@ def test_graph_times_and_memory(tmp_path: Path) -> None:
     assert tasks.memory_required.tolist() == [0, 1, 3, 0]
     assert [tasks.dependencies_of(i) for i in range(4)] == [(), (0,), (0,), (1, 2)]
     assert [task.kind for task in tasks] == ["split", "work", "work", "join"]
-    assert file.width is not None
-    assert file.width.tolist() == [1, 1, 2, 1]
+    assert file.tasks.width.tolist() == [1, 1, 2, 1]
     said = {assumption.rule: assumption.tasks for assumption in file.assumed}
     assert said["least_time"] == 1
     assert said["memory_zero"] == 2

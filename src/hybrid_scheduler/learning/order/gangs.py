@@ -28,6 +28,16 @@ def devices_up(devices: FloatArray, kind: float, node: float) -> int:
 
 
 @nb.njit(cache=True)
+def idle_devices(devices: FloatArray, kind: float) -> int:
+    """How many devices of a kind are idle."""
+    count = 0
+    for d in range(devices.shape[0]):
+        if devices[d, KIND] == kind and devices[d, QUEUED] == 0.0 and devices[d, AVAILABLE] > 0.0:
+            count += 1
+    return count
+
+
+@nb.njit(cache=True)
 def _node_of(devices: FloatArray, lead: int, width: int) -> float:
     """The node whose devices make up the gang of a device; any, when its own has too few."""
     node = devices[lead, NODE]
@@ -79,6 +89,7 @@ def gang_lead(times: FloatArray, devices: FloatArray, memory: float, width: int)
     A kind whose memory is too small counts only when no other is left.
     """
     best, least = -1, np.inf
+    both = devices_up(devices, CPU, ANY_NODE) >= width and devices_up(devices, GPU, ANY_NODE) >= width
     for fits_only in (True, False):
         for kind in (CPU, GPU):
             if devices_up(devices, kind, ANY_NODE) < width:
@@ -91,7 +102,9 @@ def gang_lead(times: FloatArray, devices: FloatArray, memory: float, width: int)
                 sooner = lead < 0 or devices[d, BACKLOG] < devices[lead, BACKLOG]
                 if lead < 0 or sooner or (devices[lead, QUEUED] > 0.0 and devices[d, QUEUED] == 0.0):
                     lead = d
-            end = seconds_until_free(devices, lead, width)[0] + times[FIXED, lead] + times[SHARED, lead]
+            end = 0.0
+            if both:
+                end = seconds_until_free(devices, lead, width)[0] + times[FIXED, lead] + times[SHARED, lead]
             if (fits or not fits_only) and end < least:
                 best, least = lead, end
         if best >= 0:

@@ -160,9 +160,9 @@ def _probe(number: int, waiting: FloatArray, times: FloatArray, devices: FloatAr
         for k in range(count):
             d = (start + k) % count
             unknown = math.isnan(times[row, SHARED, d])
-            if unknown and devices[d, QUEUED] == 0.0 and _may_take(memory, devices, d, fits):
-                if width == 1 or idle_gang(times[row], devices, d, width) != np.inf:
-                    return row, d
+            free = devices[d, QUEUED] == 0.0 and (width == 1 or idle_gang(times[row], devices, d, width) != np.inf)
+            if unknown and free and _may_take(memory, devices, d, fits):
+                return row, d
     return -1, -1
 
 
@@ -182,7 +182,9 @@ def _turn(waiting: FloatArray, times: FloatArray, devices: FloatArray, limit: fl
     memory, width = waiting[row, TASK_MEMORY], int(waiting[row, TASK_WIDTH])
     if width > 1:
         device = gang_lead(times[row], devices, memory, width)
-        starts = device >= 0 and devices[device, QUEUED] == 0.0 and idle_gang(times[row], devices, device, width) < np.inf
+        starts = (
+            device >= 0 and devices[device, QUEUED] == 0.0 and idle_gang(times[row], devices, device, width) < np.inf
+        )
         return (row, device) if starts else (-1, -1)
     fits = _fits_somewhere(memory, devices)
     best, device = np.inf, -1
@@ -204,6 +206,7 @@ def _survey(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tupl
     """
     rows, count = waiting.shape[0], devices.shape[0]
     slower, least, unsuited = np.empty((rows, count)), np.full((rows, 4), np.inf), np.zeros(count)
+    cpus, gpus = devices_up(devices, CPU, ANY_NODE), devices_up(devices, GPU, ANY_NODE)
     for k in range(rows):
         width = int(waiting[k, TASK_WIDTH])
         memory = waiting[k, TASK_MEMORY] / width
@@ -211,7 +214,7 @@ def _survey(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tupl
         for d in range(count):
             seconds = max(_seconds(times[k], d, 1.0, 1.0), TINY)
             usable = not math.isnan(seconds) and _may_take(memory, devices, d, fits)
-            usable = usable and (width == 1 or devices_up(devices, devices[d, KIND], ANY_NODE) >= width)
+            usable = usable and width <= (gpus if devices[d, KIND] == GPU else cpus)
             slower[k, d] = seconds if usable else np.inf
             if usable:
                 least[k, SECONDS] = min(least[k, SECONDS], seconds)
