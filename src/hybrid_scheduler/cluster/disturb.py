@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.cluster.data import data_on
 from hybrid_scheduler.cluster.gangs import gang_seconds, set_gang
 from hybrid_scheduler.cluster.heap import push
 from hybrid_scheduler.cluster.queues import advance, last_end, set_head
@@ -87,7 +88,8 @@ def drop_lost(sim: State) -> None:
 def project(sim: State, at: float, device: int, before: float) -> None:
     """Work out start and end of every unfinished part anew, in the order the parts were decided.
 
-    A part depends only on parts decided before it: the one ahead in its queue and, for a serial split, its GPU part.
+    A part depends only on parts decided before it: the one ahead in its queue and, for a serial split, its GPU part. The
+    data it waits for comes from tasks that have finished.
     Part numbers grow with the decisions, so taking the smallest number among the queues' cursors is that order.
     """
     count = sim.devices.shape[0]
@@ -117,6 +119,8 @@ def project(sim: State, at: float, device: int, before: float) -> None:
             start = max(at, sim.free[d])
             if sim.parts[p].after >= 0:
                 start = max(start, sim.parts[sim.parts[p].after].end)
+            if sim.tasks[sim.parts[p].task].first_data >= 0:
+                start = max(start, data_on(sim.tasks, sim.parts, sim.data, sim.links, sim.parts[p].task, d)[0])
             sim.parts[p].start = start
             sim.parts[p].end = start + sim.parts[p].work / sim.device_queues[d].speed
         sim.free[d] = sim.parts[p].end
@@ -148,6 +152,9 @@ def project_gang(sim: State, first: int, width: int, at: float, device: int, bef
         start = at
         for p in range(first, first + width):
             start = max(start, sim.free[sim.parts[p].device])
+            task = sim.parts[p].task
+            if sim.tasks[task].first_data >= 0:
+                start = max(start, data_on(sim.tasks, sim.parts, sim.data, sim.links, task, sim.parts[p].device)[0])
         end = start + seconds
     set_gang(sim.devices, sim.free, sim.device_queues, sim.parts, first, width, start, end)
 

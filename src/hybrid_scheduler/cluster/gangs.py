@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot
+from hybrid_scheduler.cluster.data import data_on, saved_seconds
 from hybrid_scheduler.cluster.queues import SHARE_TOLERANCE, append_part, illegal, set_head
 from hybrid_scheduler.cluster.state import (
     GANG_MIXED,
@@ -196,19 +197,30 @@ def place_gang(
     realised: FloatArray,
     parts: Records,
     out: FloatArray,
+    data: Records,
+    links: FloatArray,
+    savings: FloatArray,
+    memory: float,
     first: int,
     task: int,
     now: float,
     width: int,
 ) -> float:
-    """Queue the parts of a gang, numbered from `first`; returns when they all end."""
+    """Queue the parts of a gang, numbered from `first`; returns when they all end.
+
+    It starts when all data of its parents is on all of its devices.
+    """
     start = now
     for k in range(width):
         d = int(out[k, PART_DEVICE])
-        start = max(start, free[d])
-        work = realised[task, FIXED, d] + realised[task, SHARED, d]
+        start, shared = max(start, free[d]), realised[task, SHARED, d]
+        if tasks[task].first_data >= 0:
+            there, resident = data_on(tasks, parts, data, links, task, d)
+            start = max(start, there)
+            shared = max(0.0, shared - saved_seconds(resident, memory, savings[task, d]))
+        work = realised[task, FIXED, d] + shared
         share, expected = out[k, PART_SHARE], out[k, PART_EXPECTED]
-        append_part(devices, free, device_queues, tasks, parts, first + k, task, now, d, share, expected, work)
+        append_part(devices, free, device_queues, tasks, parts, first + k, task, now, now, d, share, expected, work)
     end = start + gang_seconds(device_queues, parts, first, width)
     set_gang(devices, free, device_queues, parts, first, width, start, end)
     tasks[task].first_part = first
