@@ -41,6 +41,7 @@ def main() -> int:
         cpus=options.cpus,
         gpus=0,
         seed=options.seed,
+        energy_weight=0.0,
     )
     for note in result.notes:
         print(note, file=said)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.task_columns import FIXED, SHARED
+from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY, TASK_WIDTH, WAITING_SINCE
 
 ANY_NODE = -1.0
 
@@ -110,3 +110,32 @@ def gang_lead(times: FloatArray, devices: FloatArray, memory: float, width: int)
         if best >= 0:
             break
     return best
+
+
+@nb.njit(cache=True)
+def reservation(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tuple[int, int, float, int]:
+    """The oldest wide task shown, and what is reserved for it.
+
+    Without that it would starve: narrow tasks take every device that becomes free. So it starts when it can, and until
+    then others may only start there if they are expected to be done in time, or if enough devices are left then: the
+    rule of EASY backfilling (Lifka 1995).
+
+    Returns:
+        Its row, -1 for none; the device that leads its gang; in how many seconds the gang is expected to be free, below
+        0 when it is; how many devices more are free then.
+    """
+    row = -1
+    for k in range(waiting.shape[0]):
+        older = row < 0 or waiting[k, WAITING_SINCE] < waiting[row, WAITING_SINCE]
+        if waiting[k, TASK_WIDTH] > 1.0 and older:
+            row = k
+    if row < 0:
+        return -1, -1, 0.0, 0
+    width = int(waiting[row, TASK_WIDTH])
+    lead = gang_lead(times[row], devices, waiting[row, TASK_MEMORY], width)
+    if lead < 0:
+        return -1, -1, 0.0, 0
+    if devices[lead, QUEUED] == 0.0 and idle_gang(times[row], devices, lead, width) < np.inf:
+        return row, lead, -1.0, 0
+    until, spare = seconds_until_free(devices, lead, width)
+    return row, lead, until, spare

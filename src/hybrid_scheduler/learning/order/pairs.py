@@ -9,7 +9,7 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.learning.forest.option_search import STEPS
-from hybrid_scheduler.learning.order.gangs import ANY_NODE, devices_up, gang_lead, idle_gang, seconds_until_free
+from hybrid_scheduler.learning.order.gangs import ANY_NODE, devices_up, gang_lead, idle_gang, reservation
 from hybrid_scheduler.learning.order.network import (
     ADVANTAGE,
     BEST_OVER_USUAL,
@@ -146,6 +146,16 @@ def _write(row: int, device: int, helper: int, step: int, times: FloatArray, str
     out[1, PART_DEVICE], out[1, PART_SHARE] = helper, 1.0 - share
     out[1, PART_EXPECTED] = _seconds(times[row], helper, 1.0 - share, stretch)
     return 2
+
+
+@nb.njit(cache=True)
+def _write_gang(
+    row: int, lead: int, waiting: FloatArray, times: FloatArray, devices: FloatArray, out: FloatArray
+) -> int:
+    """Write that a wide task starts on a device and its gang."""
+    _write(row, lead, -1, STEPS, times, 1.0, out)
+    out[0, PART_EXPECTED] = idle_gang(times[row], devices, lead, int(waiting[row, TASK_WIDTH]))
+    return 1
 
 
 @nb.njit(cache=True)
@@ -299,32 +309,6 @@ def _count_idle(devices: FloatArray) -> tuple[int, int]:
 
 
 @nb.njit(cache=True)
-def _reservation(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tuple[int, int, float, int]:
-    """The oldest wide task shown for which too few devices are idle, and what is reserved for it.
-
-    Without one it would starve: narrow tasks take every device that becomes free. So the others may only start there if
-    they are expected to be done by then, or if enough devices are left then: the rule of EASY backfilling (Lifka 1995).
-
-    Returns:
-        Its row, -1 for none; the device that leads its gang; in how many seconds the gang is expected to be free; how
-        many devices more are free then.
-    """
-    row = -1
-    for k in range(waiting.shape[0]):
-        older = row < 0 or waiting[k, WAITING_SINCE] < waiting[row, WAITING_SINCE]
-        if waiting[k, TASK_WIDTH] > 1.0 and older:
-            row = k
-    if row < 0:
-        return -1, -1, 0.0, 0
-    width = int(waiting[row, TASK_WIDTH])
-    lead = gang_lead(times[row], devices, waiting[row, TASK_MEMORY], width)
-    if lead < 0 or (devices[lead, QUEUED] == 0.0 and idle_gang(times[row], devices, lead, width) < np.inf):
-        return -1, -1, 0.0, 0
-    until, spare = seconds_until_free(devices, lead, width)
-    return row, lead, until, spare
-
-
-@nb.njit(cache=True)
 def start_best(
     number: int,
     now: float,
@@ -364,10 +348,12 @@ def start_best(
     longest = TINY
     for k in range(waiting.shape[0]):
         longest = max(longest, now - waiting[k, WAITING_SINCE])
+    oldest, lead, until, spare = reservation(waiting, times, devices)
+    if oldest >= 0 and until < 0.0:
+        return _write_gang(oldest, lead, waiting, times, devices, out)
     x = np.empty(N_INPUTS)
     _note_room(x, facts[WAITING_COUNT], idle, up, state)
-    blocked, lead, until, spare = _reservation(waiting, times, devices)
-    best = -np.inf if idle == up else 0.0
+    best, floor = -np.inf, -np.inf if idle == up else 0.0
     best_row, best_device, best_helper, best_step = -1, -1, -1, STEPS
     for k in range(waiting.shape[0]):
         _note_task(x, k, now - waiting[k, WAITING_SINCE], longest, facts[WAITING_LOG], least)
@@ -380,13 +366,15 @@ def start_best(
                 seconds = idle_gang(times[k], devices, d, int(width))
                 if seconds == np.inf:
                     continue
-            if blocked >= 0 and devices[d, KIND] == devices[lead, KIND] and seconds > until and width > spare:
+            if oldest >= 0 and devices[d, KIND] == devices[lead, KIND] and seconds > until and width > spare:
                 continue
+            # Nothing is better than the best device, and what others need is reserved.
+            lowest = -np.inf if oldest >= 0 and slower[k, d] <= 0.0 else floor
             joules, dollars = seconds * devices[d, WATTS], seconds * devices[d, PRICE]
             value = _option_score(x, seconds, joules, dollars, False, slower[k, d], unsuited[d], least[k], state)
-            if value > best:
+            if value > best and value > lowest:
                 best, best_row, best_device, best_helper, best_step = value, k, d, -1, STEPS
-            if width > 1.0 or blocked >= 0:
+            if width > 1.0 or oldest >= 0:
                 continue
             took, helper, step = _best_helper(k, d, waiting, times, devices, slower, serial, stretch)
             if took < seconds:
@@ -395,14 +383,13 @@ def start_best(
                 joules = on_gpu * devices[d, WATTS] + on_cpu * devices[helper, WATTS]
                 dollars = on_gpu * devices[d, PRICE] + on_cpu * devices[helper, PRICE]
                 value = _option_score(x, took, joules, dollars, True, slower[k, d], unsuited[d], least[k], state)
-                if value > best:
+                if value > best and value > floor:
                     best, best_row, best_device, best_helper, best_step = value, k, d, helper, step
     if best_row < 0:
         return 0
-    parts = _write(best_row, best_device, best_helper, best_step, times, stretch, out)
     if waiting[best_row, TASK_WIDTH] > 1.0:
-        out[0, PART_EXPECTED] = idle_gang(times[best_row], devices, best_device, int(waiting[best_row, TASK_WIDTH]))
-    return parts
+        return _write_gang(best_row, best_device, waiting, times, devices, out)
+    return _write(best_row, best_device, best_helper, best_step, times, stretch, out)
 
 
 @nb.njit(cache=True)
