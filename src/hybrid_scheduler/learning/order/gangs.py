@@ -114,22 +114,22 @@ def gang_lead(times: FloatArray, devices: FloatArray, memory: float, width: int)
 
 @nb.njit(cache=True)
 def reservation(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tuple[int, int, float, int]:
-    """The oldest wide task shown, and what is reserved for it.
+    """Where a task shown is wide: the oldest of those shown, and what is reserved for it.
 
-    Without that it would starve: narrow tasks take every device that becomes free. So it starts when it can, and until
-    then others may only start there if they are expected to be done in time, or if enough devices are left then: the
-    rule of EASY backfilling (Lifka 1995).
+    Without that wide tasks would starve: narrow ones take every device that becomes free. So the oldest starts when it
+    can, and until then others may only start there if they are expected to be done in time, or if enough devices are
+    left then: the rule of EASY backfilling (Lifka 1995).
 
     Returns:
         Its row, -1 for none; the device that leads its gang; in how many seconds the gang is expected to be free, below
         0 when it is; how many devices more are free then.
     """
-    row = -1
+    row, wide = 0, False
     for k in range(waiting.shape[0]):
-        older = row < 0 or waiting[k, WAITING_SINCE] < waiting[row, WAITING_SINCE]
-        if waiting[k, TASK_WIDTH] > 1.0 and older:
+        wide = wide or waiting[k, TASK_WIDTH] > 1.0
+        if waiting[k, WAITING_SINCE] < waiting[row, WAITING_SINCE]:
             row = k
-    if row < 0:
+    if not wide:
         return -1, -1, 0.0, 0
     width = int(waiting[row, TASK_WIDTH])
     lead = gang_lead(times[row], devices, waiting[row, TASK_MEMORY], width)
