@@ -179,7 +179,7 @@ BAD = {
     "parent below 0": (changed(dependencies="[-4]"), "line 3, column dependencies: .* holds '-4', but each id"),
     "data below 0": (
         changed(dependencies='"[[0, -1]]"'),
-        r"line 3, column dependencies: '\[\[0, -1\]\]' holds '-1' MB from task 0, but that must be a number of megabytes",
+        r"line 3, column dependencies: '\[\[0, -1\]\]' holds '-1' MB from task 0, but that must be a number",
     ),
     "data is text": (
         changed(dependencies='"[[0, ""x""]]"'),
