@@ -210,8 +210,10 @@ class RecordedTasks:
         head = {name: getattr(tasks, name)[:count] for name in (*columns, "kind_index", "width")}
         requested = None if self.requested_time is None else self.requested_time[:count]
         start, parents = tasks.parent_start[: count + 1], tasks.parents[inside]
-        kept = replace(tasks, **head, parent_start=start, parents=parents, _position={})
-        return replace(self, tasks=kept, requested_time=requested, _capacity={})
+        few = replace(
+            tasks, **head, parent_start=start, parents=parents, parent_mb=tasks.parent_mb[inside], _position={}
+        )
+        return replace(self, tasks=few, requested_time=requested, _capacity={})
 
     def at(self, rate: float, seed: int) -> TaskBatch:
         """The same tasks with all gaps stretched alike; Poisson arrivals where there were no gaps.
