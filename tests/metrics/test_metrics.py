@@ -83,6 +83,7 @@ EXPECTED = {
     "p50_slowdown": 3.0,
     "p95_slowdown": 3.0 + 0.9 * 2.0,
     "p99_slowdown": 3.0 + 0.98 * 2.0,
+    "bounded_slowdown": 1.0,
     "max_slowdown": 5.0,
     "fairness": 10.0**2 / (3.0 * (4.0 + 9.0 + 25.0)),
     "energy": 40.0,
@@ -200,13 +201,19 @@ def test_a_warm_up_is_left_out_of_all_but_overloaded() -> None:
     assert summarise(whole, warmup=3000) == expected
 
 
+def test_bounded_slowdown_counts_a_short_task_as_one_of_ten_seconds() -> None:
+    tasks = [(0.0, 30.0, 1.0, False), (0.0, 60.0, 20.0, False), (0.0, 5.0, 5.0, False), (0.0, 9.0, 0.0, True)]
+    outcomes = batch(tasks, [], least_seconds=(1.0, 20.0, 5.0, np.inf))
+    assert summarise(outcomes)["bounded_slowdown"] == pytest.approx((30.0 / 10.0 + 60.0 / 20.0 + 1.0) / 3.0)
+
+
 def test_directions() -> None:
     better = {name: made.bigger_is_better for name, made in metric_classes().items()}
     assert {name for name, value in better.items() if value} == {"throughput", "load_balance", "fairness"}
     assert {name for name, value in better.items() if value is None} == {"tasks", "utilization"}
 
 
-SLOWDOWN = {"p50_slowdown", "p95_slowdown", "p99_slowdown", "max_slowdown", "fairness"}
+SLOWDOWN = {"p50_slowdown", "p95_slowdown", "p99_slowdown", "bounded_slowdown", "max_slowdown", "fairness"}
 NO_DATA = {"makespan", "avg_time", "max_time", "avg_wait", "avg_response", "throughput", "load_balance", "utilization"}
 
 

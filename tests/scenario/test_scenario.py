@@ -214,3 +214,43 @@ def test_a_stream_of_a_trace_keeps_kinds_and_estimates() -> None:
         ("sort", 5.0),
         ("fft", 6.0),
     ]
+
+
+LOG = """; MaxProcs: 8
+1   0 0 120 4 -1 -1 4 600 -1 1 1 1 -1 1 -1 -1 -1
+2  10 0  45 8 -1 -1 1 -1 -1 1 2 1 -1 1 -1 -1 -1
+"""
+
+
+def test_users_estimates_are_told_and_recorded_times_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.swf"
+    path.write_text(LOG)
+    told = ScenarioOptions(trace=path).scenario(Config())
+    assert told.batch().duration_estimate.tolist() == [600.0, 45.0]
+    timed = told.world.timed(told.batch())
+    assert timed.nominal[:, 1, 0].tolist() == [600.0, 45.0]
+    assert timed.realised[:, 1, 0] == pytest.approx([120.0, 45.0])
+    assert any("estimates_requested" in note for note in told.notes)
+    nominal = ScenarioOptions(trace=path, estimates="nominal").scenario(Config())
+    assert nominal.batch().duration_estimate.tolist() == [120.0, 45.0]
+    assert not any("estimates_requested" in note for note in nominal.notes)
+    csv = tmp_path / "trace.csv"
+    csv.write_text("size,compute_intensity,memory_required\n500,0.5,10\n")
+    with pytest.raises(InvalidInputError, match="does not say what users asked for"):
+        ScenarioOptions(trace=csv, estimates="requested").scenario(Config())
+
+
+def test_the_node_is_as_wide_as_the_widest_task_unless_it_is_described(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.swf"
+    path.write_text(LOG)
+    wide = ScenarioOptions(trace=path).scenario(Config())
+    assert wide.world.cluster.names == tuple(f"cpu_{i}" for i in range(8))
+    assert any("the node has 8 CPUs and no GPU" in note for note in wide.notes)
+    described = ScenarioOptions(trace=path, cpus=16, gpus=1).scenario(Config())
+    assert (len(described.world.cluster.devices), described.world.cluster.names[-1]) == (17, "gpu_0")
+    assert not any("node_as_wide" in note for note in described.notes)
+    narrow = ScenarioOptions(trace=path, gpus=4).scenario(Config())
+    with pytest.raises(InvalidInputError, match=r"task 2 has width 8: .* 1 CPUs and 4 GPUs; give it more \(`--cpus`"):
+        narrow.world.refuse_too_wide(narrow.batch())
+    first = ScenarioOptions(trace=path, tasks=1).scenario(Config()).batch()
+    assert (first.width.tolist(), first.time_factor.tolist()) == ([4], [0.2])

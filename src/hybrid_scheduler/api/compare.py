@@ -102,8 +102,8 @@ def compare(
         config: A `config.yaml` with defaults; the environment and `.env` are then read too.
         progress: Told now and then how many decisions each scheduler has made.
         options: `preset`, `trace`, `format`, `table`, `tasks`, `rate`, `load`, `size_range`, `intensity_range`,
-            `memory_range`, `dependency_prob`, `max_dependencies`, `gpus`, `cluster`, `speedup`, `split`, `cost`,
-            `memory_policy`, `noise`, `seed`, `isolated`, `warmup`: see `ScenarioOptions`.
+            `memory_range`, `dependency_prob`, `max_dependencies`, `estimates`, `gpus`, `cpus`, `cluster`, `speedup`,
+            `split`, `cost`, `memory_policy`, `noise`, `seed`, `isolated`, `warmup`: see `ScenarioOptions`.
 
     Returns:
         The figures of every scheduler; a table on a terminal and in a notebook.

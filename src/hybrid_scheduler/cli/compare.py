@@ -24,6 +24,14 @@ Trace = Annotated[
 Table = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Times per task and device from a CSV file.", show_default=False)
 ]
+Estimates = Annotated[
+    Literal["requested", "nominal"] | None,
+    typer.Option(
+        help="What schedulers are told of a trace's times: what its users asked for (default where it says so), or what"
+        " was recorded.",
+        show_default=False,
+    ),
+]
 Warmup = Annotated[
     int, typer.Option(parser=options.whole(0), metavar="N", help="Statistics leave out the first N tasks.")
 ]
@@ -67,6 +75,7 @@ def compare(
     trace: Trace = None,
     format: options.Format = None,
     table: Table = None,
+    estimates: Estimates = None,
     rate: options.Rate = None,
     load: options.Load = None,
     warmup: Warmup = 0,
@@ -74,6 +83,7 @@ def compare(
     dependency_prob: options.DependencyProb = None,
     max_dependencies: options.MaxDependencies = None,
     gpus: options.Gpus = None,
+    cpus: options.Cpus = None,
     cluster: options.Cluster = None,
     speedup: options.Speedup = None,
     split: Split = None,
@@ -110,6 +120,7 @@ def compare(
         trace=trace,
         format=format,
         table=table,
+        estimates=estimates,
         rate=rate,
         load=load,
         warmup=warmup,
@@ -117,6 +128,7 @@ def compare(
         dependency_prob=dependency_prob,
         max_dependencies=max_dependencies,
         gpus=gpus,
+        cpus=cpus,
         cluster=cluster,
         speedup=speedup,
         split=split,

@@ -99,6 +99,10 @@ Gpus = Annotated[
     int | None,
     typer.Option(parser=whole(0, 1024), metavar="N", help="Node of 1 CPU and N GPUs; default 4.", show_default=False),
 ]
+Cpus = Annotated[
+    int | None,
+    typer.Option(parser=whole(1, 1024), metavar="N", help="Node of N CPUs; default 1.", show_default=False),
+]
 Cluster = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="YAML file that describes the devices one by one.", show_default=False),

@@ -8,10 +8,13 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from hybrid_scheduler.cluster.data import link_data
 from hybrid_scheduler.cluster.state import (
     CLOCKS,
     COUNTERS,
     CURRENT,
+    DATA,
+    DATA_ROWS,
     DEVICE_QUEUE,
     DISTURBANCE,
     EDGE,
@@ -24,12 +27,13 @@ from hybrid_scheduler.cluster.state import (
     TASK,
     TASKS,
     UNDECIDED,
+    WIDEST,
     Records,
     State,
 )
 from hybrid_scheduler.cluster.waiting import new_ages
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import WAITING_COLUMNS
+from hybrid_scheduler.model.task_columns import TASK_COLUMNS, WAITING_COLUMNS
 from hybrid_scheduler.physics.world import TimedTasks, World
 
 
@@ -46,19 +50,20 @@ def empty_state(world: World, shortest: int, others: int) -> State:
     )
     counters = np.zeros(COUNTERS, dtype=np.int64)
     counters[[CURRENT, OLDEST, NEWEST]] = -1
+    counters[WIDEST] = 1
     events = [(d.time, d.speed, cluster.names.index(d.device)) for d in cluster.disturbances]
     return State(
         devices=world.public_table(),
         facts=world.physics.facts(),
         free=np.zeros(count),
         device_queues=device_queues,
-        scratch=np.zeros((2, count)),
+        scratch=np.zeros((3, count)),
         out=np.zeros((3, 3)),
         counters=counters,
         clocks=np.zeros(CLOCKS),
         disturbances=np.array(sorted(events, key=lambda e: e[0]), dtype=DISTURBANCE),
         tasks=np.zeros(0, dtype=TASK),
-        features=np.zeros((0, 5)),
+        features=np.zeros((0, TASK_COLUMNS)),
         nominal=np.zeros((0, 2, count)),
         realised=np.zeros((0, 2, count)),
         ready=np.zeros(0, dtype=HEAP),
@@ -72,6 +77,9 @@ def empty_state(world: World, shortest: int, others: int) -> State:
         waiting_times=np.zeros((shortest + others, 2, count)),
         queues=np.zeros((0, count)),
         ages=np.zeros(0, dtype=np.int64),
+        data=np.zeros(0, dtype=DATA),
+        links=world.links() + np.diag(world.resident_seconds()),
+        savings=np.zeros((0, count)),
     )
 
 
@@ -104,12 +112,16 @@ def with_tasks(
         state = state._replace(features=features, nominal=times, realised=truth)
     ready = total if tasks.has_dependencies or len(state.disturbances) or len(state.edges) else 0
     edges = int(state.counters[EDGES])
+    if len(tasks.width):
+        widest = max(int(state.counters[WIDEST]), int(tasks.width.max()))
+        state.counters[WIDEST] = widest
+        state = state._replace(out=grown(state.out, widest))
     state = state._replace(
         tasks=grown(state.tasks, total),
         ready=grown(state.ready, ready),
         done=grown(state.done, total if observing else 0),
         edges=grown(state.edges, edges + len(tasks.parents)),
-        parts=grown(state.parts, total + 2),
+        parts=grown(state.parts, total + max(2, int(state.counters[WIDEST]))),
         room=grown(state.room, total if waiting else 0),
         shortest=grown(state.shortest, total if waiting else 0),
         queues=grown(state.queues, total if recording else 0),
@@ -123,7 +135,36 @@ def with_tasks(
         children = base + np.repeat(np.arange(n), np.diff(tasks.parent_start))
         link(state.tasks, state.edges, edges, base + tasks.parents, children)
         state.counters[EDGES] = edges + len(tasks.parents)
+        if len(tasks.parent_mb):
+            state = with_data(state, base + tasks.parents, children, tasks.parent_mb, rows, timed.savings(), total)
     state.counters[TASKS] = total
+    return state
+
+
+def with_data(
+    state: State,
+    parents: IntArray,
+    children: IntArray,
+    megabytes: FloatArray,
+    rows: slice,
+    savings: FloatArray,
+    total: int,
+) -> State:
+    """The state with data on edges.
+
+    Args:
+        state: The state before, with these tasks in it.
+        parents: Where the data comes from, by position.
+        children: Where it goes.
+        megabytes: How much it is.
+        rows: Positions of tasks among which all children are.
+        savings: For these tasks the seconds a resident megabyte saves on each device.
+        total: How many tasks there are.
+    """
+    used = int(state.counters[DATA_ROWS])
+    state = state._replace(data=grown(state.data, used + len(parents)), savings=grown(state.savings, total))
+    state.savings[rows] = savings
+    state.counters[DATA_ROWS] = link_data(state.tasks, state.data, used, parents, children, megabytes)
     return state
 
 
@@ -157,6 +198,7 @@ def _fill(records: Records, base: int, ids: IntArray, arrival: FloatArray, paren
         task.first_part = -1
         task.part_count = 0
         task.last_part = -1
+        task.first_data = -1
 
 
 @nb.njit(cache=True)

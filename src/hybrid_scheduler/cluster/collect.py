@@ -6,10 +6,11 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from hybrid_scheduler.cluster.state import FAILED, PARTS, TASKS, Records, State
+from hybrid_scheduler.cluster.state import FAILED, PARTS, TASKS, WIDEST, Records, State
 from hybrid_scheduler.model.kernel import SPLIT
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
+from hybrid_scheduler.model.task_columns import TASK_WIDTH
 from hybrid_scheduler.physics.energy import task_totals
 from hybrid_scheduler.physics.world import World
 
@@ -33,9 +34,9 @@ def collect(state: State, positions: IntArray, world: World) -> OutcomeBatch:
     if len(state.room):
         decided, overtaken = _waiting_columns(tasks, parts, state.room, positions)
     device, share, start, end, expected, lost = _part_columns(parts, rows)
-    actual, energy, cost = task_totals(
-        len(positions), owner, device, lost, start, end, cluster.column("watts"), physics.busy_price(cluster), serial
-    )
+    width = state.features[positions, TASK_WIDTH] if state.counters[WIDEST] > 1 else np.zeros(0)
+    watts, price = cluster.column("watts"), physics.busy_price(cluster)
+    actual, energy, cost = task_totals(len(positions), owner, device, lost, start, end, watts, price, serial, width)
     return OutcomeBatch(
         identity,
         arrival,

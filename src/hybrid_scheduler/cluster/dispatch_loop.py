@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.data import add_data, add_true_delay
+from hybrid_scheduler.cluster.gangs import widest_possible
 from hybrid_scheduler.cluster.heap import pop
-from hybrid_scheduler.cluster.loop import all_free, carry_out, next_return, next_task, settle, true_times
-from hybrid_scheduler.cluster.queues import advance, illegal
+from hybrid_scheduler.cluster.loop import all_free, carry_out, checked, next_return, next_task, settle, true_times
+from hybrid_scheduler.cluster.queues import advance
 from hybrid_scheduler.cluster.state import (
     ANSWER,
     ASK,
@@ -44,6 +46,7 @@ from hybrid_scheduler.cluster.state import (
     STALLED,
     WAITING,
     WAITING_TASKS,
+    WIDEST,
     Records,
     State,
 )
@@ -51,7 +54,7 @@ from hybrid_scheduler.cluster.waiting import enter, leave, pick, reorder, shorte
 from hybrid_scheduler.model.device_columns import QUEUED
 from hybrid_scheduler.model.kernel import CHOSEN, WAITING_COUNT, WAITING_LOG
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import OVERTAKEN, TASK_MEMORY, WAITING_SINCE
+from hybrid_scheduler.model.task_columns import OVERTAKEN, TASK_MEMORY, TASK_WIDTH, WAITING_SINCE
 
 OFTEN = 16
 """Where a scheduler changes its mind often, the room is put in order after a part of it has been started, so that a
@@ -87,7 +90,7 @@ def expected_key(
 ) -> float:
     """Ask what a task is expected to take; returns the seconds it is ordered by, 0 when nothing is known."""
     expect(features[task], devices, facts, expect_state, nominal[task])
-    seconds = shortest_seconds(nominal[task], devices, features[task, TASK_MEMORY])
+    seconds = shortest_seconds(nominal[task], devices, features[task, TASK_MEMORY], features[task, TASK_WIDTH])
     return seconds if seconds < np.inf else 0.0
 
 
@@ -159,20 +162,23 @@ def run_dispatch(
     Returns:
         The reason (`cluster.state`).
     """
-    devices, facts, free, device_queues, _, out, c, clocks, disturbances, tasks, features, nominal, realised = sim[:13]
-    ready, done, edges, parts, room, heap, candidates, waiting, waiting_times, queues, ages = sim[13:]
+    devices, facts, free, device_queues, scratch, out, c, clocks, disturbances, tasks, features, nominal, realised = (
+        sim[:13]
+    )
+    ready, done, edges, parts, room, heap, candidates, waiting, waiting_times, queues, ages = sim[13:24]
+    data, links, savings = sim[24:]
     while True:
-        if c[PARTS] + 2 > len(parts):
+        if c[PARTS] + max(2, c[WIDEST]) > len(parts):
             return GROW
         if c[CURRENT] >= 0:
-            code = illegal(devices, out, c[ANSWER])
+            code = checked(devices, facts, scratch, out, c, features)
             if code != 0:
                 return code
             leave(room, heap, ages, c, clocks, c[CURRENT])
             c[DECISIONS] += 1
             carry_out(
                 devices, facts, free, device_queues, out, c, tasks, features, realised, ready, done, edges,
-                parts, queues, clocks[NOW], observing, isolated,
+                parts, queues, data, links, savings, clocks[NOW], observing, isolated,
             )  # fmt: skip
             advance(devices, device_queues, parts, clocks[NOW])  # it is asked again, and shall see what it has done
         if c[ASK] == ASKING:
@@ -189,6 +195,17 @@ def run_dispatch(
                     )
                 c[ASK] = QUIET
                 continue
+            if c[WIDEST] > 1 and c[DOWN] > 0 and next_return(disturbances, c[DISTURBED]) == np.inf:
+                task, possible = c[NEWEST], widest_possible(devices)
+                while task >= 0:
+                    older = room[task].older
+                    if features[task, TASK_WIDTH] > possible:
+                        leave(room, heap, ages, c, clocks, task)
+                        tasks[task].status = FAILED
+                        c[READY], c[DONE] = settle(
+                            tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated
+                        )
+                    task = older
             if c[WAITING_TASKS] == 0 or (idle_only and not any_idle(devices, device_queues)):
                 c[ASK] = QUIET
                 continue
@@ -210,10 +227,20 @@ def run_dispatch(
                     waiting[k, column] = features[task, column]
                 waiting[k, WAITING_SINCE] = tasks[task].ready
                 waiting[k, OVERTAKEN] = times_overtaken(room, ages, c, task)
+                handed = tasks[task].first_data >= 0
                 if sees in (SEES_ESTIMATES, SEES_EXPECTED):
                     copy_times(nominal, task, waiting_times, k)
+                    if handed:
+                        memory = features[task, TASK_MEMORY]
+                        add_data(tasks, parts, data, links, task, now, memory, waiting_times[k])
                 elif sees == SEES_TRUTH:
                     true_times(realised, device_queues, task, waiting_times[k])
+                    if handed:
+                        memory = features[task, TASK_MEMORY]
+                        add_true_delay(
+                            tasks, parts, data, links, savings, device_queues, task, memory, now, free,
+                            waiting_times[k], scratch[2],
+                        )  # fmt: skip
             c[ANSWER] = policy(
                 c[DECISIONS], now, waiting[:count], waiting_times[:count], devices,
                 free if sees == SEES_TRUTH else no_free, facts, policy_state, out,
@@ -262,9 +289,13 @@ def run_dispatch(
             else:
                 key = now
                 if sees == SEES_ESTIMATES:
-                    key = shortest_seconds(nominal[task], devices, features[task, TASK_MEMORY])
+                    key = shortest_seconds(
+                        nominal[task], devices, features[task, TASK_MEMORY], features[task, TASK_WIDTH]
+                    )
                 elif sees == SEES_TRUTH:
-                    key = shortest_seconds(realised[task], devices, features[task, TASK_MEMORY])
+                    key = shortest_seconds(
+                        realised[task], devices, features[task, TASK_MEMORY], features[task, TASK_WIDTH]
+                    )
                 elif sees == SEES_EXPECTED:
                     key = expected_key(expect, expect_state, devices, facts, features, nominal, task)
                 enter(tasks, room, heap, ages, c, clocks, task, key)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.cluster.data import data_on
+from hybrid_scheduler.cluster.gangs import gang_seconds, set_gang
 from hybrid_scheduler.cluster.heap import push
 from hybrid_scheduler.cluster.queues import advance, last_end, set_head
 from hybrid_scheduler.cluster.state import (
@@ -18,9 +20,11 @@ from hybrid_scheduler.cluster.state import (
     READY,
     TASKS,
     UNDECIDED,
+    WIDEST,
     State,
 )
 from hybrid_scheduler.model.device_columns import AVAILABLE, QUEUED
+from hybrid_scheduler.model.task_columns import TASK_WIDTH
 
 
 @nb.njit(cache=True)
@@ -85,6 +89,7 @@ def project(sim: State, at: float, device: int, before: float) -> None:
     """Work out start and end of every unfinished part anew, in the order the parts were decided.
 
     A part depends only on parts decided before it: the one ahead in its queue and, for a serial split, its GPU part.
+    The data it waits for comes from tasks that have finished.
     Part numbers grow with the decisions, so taking the smallest number among the queues' cursors is that order.
     """
     count = sim.devices.shape[0]
@@ -101,6 +106,11 @@ def project(sim: State, at: float, device: int, before: float) -> None:
         if p < 0:
             break
         d = sim.parts[p].device
+        if sim.counters[WIDEST] > 1 and sim.features[sim.parts[p].task, TASK_WIDTH] > 1.0:
+            project_gang(sim, p, sim.tasks[sim.parts[p].task].part_count, at, device, before)
+            for member in range(p, p + sim.tasks[sim.parts[p].task].part_count):
+                cursor[sim.parts[member].device] = sim.parts[member].next
+            continue
         cursor[d] = sim.parts[p].next
         if sim.parts[p].start <= at:
             if d == device:
@@ -109,6 +119,8 @@ def project(sim: State, at: float, device: int, before: float) -> None:
             start = max(at, sim.free[d])
             if sim.parts[p].after >= 0:
                 start = max(start, sim.parts[sim.parts[p].after].end)
+            if sim.tasks[sim.parts[p].task].first_data >= 0:
+                start = max(start, data_on(sim.tasks, sim.parts, sim.data, sim.links, sim.parts[p].task, d)[0])
             sim.parts[p].start = start
             sim.parts[p].end = start + sim.parts[p].work / sim.device_queues[d].speed
         sim.free[d] = sim.parts[p].end
@@ -119,6 +131,32 @@ def project(sim: State, at: float, device: int, before: float) -> None:
             task = sim.parts[p].task
             sim.tasks[task].finish = last_end(sim.parts, sim.tasks[task].first_part, sim.tasks[task].part_count)
             p = sim.parts[p].next
+
+
+@nb.njit(cache=True)
+def project_gang(sim: State, first: int, width: int, at: float, device: int, before: float) -> None:
+    """Start and end of a gang anew: all that its devices serve before it has been worked out.
+
+    A gang that runs is in step, so what is left of it takes as much longer as the whole would.
+    """
+    seconds = gang_seconds(sim.device_queues, sim.parts, first, width)
+    start, end = sim.parts[first].start, sim.parts[first].end
+    if start <= at:
+        for p in range(first, first + width):
+            if sim.parts[p].device == device:
+                now = sim.device_queues[device].speed
+                sim.device_queues[device].speed = before
+                end = at + (end - at) * (seconds / gang_seconds(sim.device_queues, sim.parts, first, width))
+                sim.device_queues[device].speed = now
+    else:
+        start = at
+        for p in range(first, first + width):
+            start = max(start, sim.free[sim.parts[p].device])
+            task = sim.parts[p].task
+            if sim.tasks[task].first_data >= 0:
+                start = max(start, data_on(sim.tasks, sim.parts, sim.data, sim.links, task, sim.parts[p].device)[0])
+        end = start + seconds
+    set_gang(sim.devices, sim.free, sim.device_queues, sim.parts, first, width, start, end)
 
 
 @nb.njit(cache=True)

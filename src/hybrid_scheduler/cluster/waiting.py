@@ -27,6 +27,7 @@ from hybrid_scheduler.cluster.state import (
 from hybrid_scheduler.model.device_columns import GPU, KIND, MEMORY
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
+from hybrid_scheduler.physics.optimum import gang_optimum
 
 SHORTEST = 1e-9
 """Seconds below which two tasks count as equally short."""
@@ -35,11 +36,15 @@ FEW_AGES = 512
 
 
 @hot
-def shortest_seconds(times: FloatArray, devices: FloatArray, memory: float) -> float:
+def shortest_seconds(times: FloatArray, devices: FloatArray, memory: float, width: float) -> float:
     """What a whole task takes on the fastest device for it, of those it fits on, or of all when it fits on none.
 
-    Devices of which nothing is known (NaN) do not count; infinite when nothing is known at all.
+    A wide task takes what it takes on the slowest of as many devices of a kind. Devices of which nothing is known (NaN)
+    do not count; infinite when nothing is known at all.
     """
+    if width > 1.0:
+        fitting = gang_optimum(times, devices, memory / width, int(width))
+        return fitting if fitting < np.inf else gang_optimum(times, devices, 0.0, int(width))
     best, anywhere = np.inf, np.inf
     for d in range(devices.shape[0]):
         seconds = times[FIXED, d] + times[SHARED, d]

@@ -158,9 +158,9 @@ class ClusterSection(Section):
             self.build(0)
         return self
 
-    def build(self, num_gpus: int, *, own_devices: bool = True) -> ClusterSpec:
-        """The cluster; the default node of so many GPUs when it names no devices or they are not wanted."""
-        devices = ClusterSpec.default(num_gpus).devices
+    def build(self, num_gpus: int, *, num_cpus: int = 1, own_devices: bool = True) -> ClusterSpec:
+        """The cluster; the default node of so many GPUs and CPUs when it names no devices or they are not wanted."""
+        devices = ClusterSpec.default(num_gpus, num_cpus=num_cpus).devices
         if self.devices is not None and own_devices:
             devices = tuple(device.build() for device in self.devices)
         return self.with_devices(devices)
@@ -225,10 +225,12 @@ class Config(Section):
             _scheduler(name, 0, parameters)
         return value
 
-    def cluster_spec(self, num_gpus: int | None = None) -> ClusterSpec:
-        """The node: the default one of so many GPUs if the caller says so, else what the configuration describes."""
+    def cluster_spec(self, num_gpus: int | None = None, num_cpus: int | None = None) -> ClusterSpec:
+        """The node: the default one of so many devices if the caller says so, else what the configuration describes."""
         return self.cluster.build(
-            self.simulation.num_gpus if num_gpus is None else num_gpus, own_devices=num_gpus is None
+            self.simulation.num_gpus if num_gpus is None else num_gpus,
+            num_cpus=1 if num_cpus is None else num_cpus,
+            own_devices=num_gpus is None and num_cpus is None,
         )
 
     def parameters(self, name: str) -> dict[str, Any]:

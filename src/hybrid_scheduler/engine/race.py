@@ -32,6 +32,9 @@ class Race:
         seed: Seed of the noise, the same for every scheduler.
         isolated: Every task meets an idle node: the next arrives when the last has ended.
         warmup: Statistics and bounds leave out the first so many tasks.
+
+    Raises:
+        InvalidInputError: There are no tasks, fewer than the warm-up, or one that is wider than the devices allow.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class Race:
             raise InvalidInputError("there are no tasks to race; give at least one")
         if not 0 <= warmup < len(tasks):
             raise InvalidInputError(f"warmup is {warmup}, but it must be from 0 to {len(tasks) - 1} (tasks less one)")
+        world.refuse_too_wide(tasks)
         self.tasks = tasks
         self.world = world
         self.isolated = isolated
@@ -110,7 +114,7 @@ class Race:
             kept = slice(None) if keep.all() else np.flatnonzero(keep)
             start, parents = self._parents_within(keep)
             self._bounds[key] = lower_bound(
-                self.timed.realised[kept],
+                self._shortest_times[kept],
                 self.tasks.memory_required[kept],
                 arrival[kept],
                 start,
@@ -119,6 +123,7 @@ class Race:
                 self.world.physics.facts(),
                 self.world.cluster.best_speed(),
                 isolated=self.isolated,
+                width=self.tasks.width[kept] if len(self.tasks.width) else None,
             )
         return self._bounds[key]
 
@@ -136,6 +141,10 @@ class Race:
     @cached_property
     def _labels(self) -> LabelBatch:
         return self.timed.labels()
+
+    @cached_property
+    def _shortest_times(self) -> FloatArray:
+        return self.timed.shortest_times()
 
     @cached_property
     def _least_seconds(self) -> FloatArray:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 
 LINES_PER_SECOND = 6.0
+FEW = 4
+"""So many devices of a task are named one by one."""
 
 
 class DecisionLine(NamedTuple):
@@ -79,7 +81,10 @@ class DecisionLog:
 
 
 def _words(scheduler: str, task_id: int, outcome: Outcome) -> str:
-    places = " and ".join(_place(part.device, part.share) for part in outcome.parts if not part.lost)
+    kept = [part for part in outcome.parts if not part.lost]
+    places = " and ".join(_place(part.device, part.share) for part in kept)
+    if len(kept) > FEW:
+        places = f"{len(kept)} devices together"
     return f"Task {task_id} assigned to {places} by {scheduler}" if places else f"Task {task_id} failed by {scheduler}"
 
 

@@ -50,6 +50,7 @@ class Plan:
             rate=start.rate,
             load=start.load,
             seed=start.seed,
+            estimates=None if start.trace is None else "nominal",
         )
         arrivals = asked.arrivals(config) or Load(LOAD)
         scenario = replace(asked.scenario(config), arrivals=arrivals, num_tasks=None)  # it has no end

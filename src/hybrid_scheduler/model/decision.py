@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -28,6 +29,10 @@ class Part:
 class Decision:
     """Where a task goes: one part, or a GPU part and a CPU part of the same node that add up to 1.
 
+    A task of width w goes to w devices of one kind together, a w-th on each; a decision names them all, or only one,
+    and the node finds the others: those of the same kind, of the same node if it has enough, that will be free first as
+    far as the scheduler's own expectations tell. Of a split of a wide task, which cannot be, the larger share counts.
+
     A scheduler names devices by their rows and knows nothing else of a decision. One that was carried out and is handed
     back also answers `gpu_id` and `gpu_fraction`; it has no parts when the task was never placed.
 
@@ -43,6 +48,11 @@ class Decision:
     def whole(cls, device: int, expected: float = 0.0) -> Self:
         """The whole task on one device."""
         return cls((Part(device, 1.0, expected),))
+
+    @classmethod
+    def wide(cls, devices: Sequence[int], expected: float = 0.0) -> Self:
+        """A task of several devices on these; `expected`: seconds from their common start to their common end."""
+        return cls(tuple(Part(device, 1.0 / len(devices), expected) for device in devices))
 
     @classmethod
     def split(
@@ -85,7 +95,7 @@ class Decision:
             InvalidInputError: The decision was not carried out yet.
         """
         ids = self._known_ids()
-        return sum(part.share for part, number in zip(self.parts, ids, strict=True) if number is not None)
+        return min(1.0, sum(part.share for part, number in zip(self.parts, ids, strict=True) if number is not None))
 
     def _known_ids(self) -> tuple[int | None, ...]:
         if self.gpu_ids is None:

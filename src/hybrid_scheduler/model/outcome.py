@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.task import FloatArray, IntArray
 
+ROUNDING = 1e-9
+"""What the shares of a task may lack of 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartRecord:
@@ -75,7 +78,7 @@ class Outcome:
     @property
     def gpu_fraction(self) -> float:
         """Share of the task that ran on GPUs."""
-        return sum(p.share for p in self.parts if p.gpu_id is not None and not p.lost)
+        return min(1.0, sum(p.share for p in self.parts if p.gpu_id is not None and not p.lost))
 
     @property
     def gpu_id(self) -> int | None:
@@ -94,8 +97,12 @@ class Outcome:
 
 
 def _last_attempt(parts: tuple[PartRecord, ...]) -> tuple[PartRecord, ...]:
-    """The parts that were placed together last: one whole task, or two shares that add up to it."""
-    return parts[-1:] if not parts or parts[-1].share == 1.0 else parts[-2:]
+    """The parts that were placed together last: the shares that add up to one task."""
+    first, placed = len(parts), 0.0
+    while first > 0 and placed < 1.0 - ROUNDING:
+        first -= 1
+        placed += parts[first].share
+    return parts[first:]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.ranges import ARRIVALS, FORMULA_SIZES, INTENSITIES, MEGABYTES, SECONDS, SIZES, Range
+from hybrid_scheduler.model.task_columns import TASK_COLUMNS, TASK_WIDTH
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -71,6 +72,16 @@ def split_dependencies(dependencies: Iterable[Dependency]) -> tuple[tuple[int, .
     pairs = [each if isinstance(each, tuple | list) else (each, 0.0) for each in dependencies]
     with_data = any(isinstance(each, tuple | list) for each in dependencies)
     return tuple(pair[0] for pair in pairs), tuple(float(pair[1]) for pair in pairs) if with_data else ()
+
+
+def as_dependencies(entries: Iterable[int | Sequence[float]]) -> tuple[Dependency, ...]:
+    """Dependencies as documents have them: ids, and lists of an id and megabytes."""
+    return tuple(each if isinstance(each, int) else (int(each[0]), float(each[1])) for each in entries)
+
+
+def renumbered(dependencies: Iterable[Dependency], number: Callable[[int], int]) -> tuple[Dependency, ...]:
+    """The same dependencies with other ids."""
+    return tuple((number(each[0]), each[1]) if isinstance(each, tuple) else number(each) for each in dependencies)
 
 
 def _check_data(task_id: int, dependencies: tuple[int, ...], megabytes: tuple[float, ...]) -> None:
@@ -176,6 +187,8 @@ class TaskBatch(Sequence[Task]):
     *positions* of its parents in this batch, as a compressed sparse row pair: the parents of task i are
     ``parents[parent_start[i]:parent_start[i + 1]]``. `parent_mb` holds the megabytes that come from each of them,
     empty when none are said; `width` the devices each task occupies together, empty when that is one for all.
+    `time_factor` is what each task really takes over its estimate, empty when all take what is estimated: a task itself
+    does not carry it, so that no scheduler sees it.
     """
 
     task_id: IntArray
@@ -190,6 +203,7 @@ class TaskBatch(Sequence[Task]):
     kinds: tuple[str, ...] = (DEFAULT_KIND,)
     parent_mb: FloatArray = field(default_factory=lambda: np.zeros(0))
     width: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    time_factor: FloatArray = field(default_factory=lambda: np.zeros(0))
     _position: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
@@ -300,12 +314,13 @@ class TaskBatch(Sequence[Task]):
     def feature_rows(self) -> FloatArray:
         """What a scheduler may see of each task, one row each (the `TASK_*` columns of `model.view`)."""
         codes = np.array([kind_code(k) for k in self.kinds])
-        rows = np.empty((len(self), 5))
+        rows = np.empty((len(self), TASK_COLUMNS))
         rows[:, 0] = self.size
         rows[:, 1] = self.compute_intensity
         rows[:, 2] = self.memory_required
         rows[:, 3] = codes[self.kind_index]
         rows[:, 4] = np.diff(self.parent_start)
+        rows[:, TASK_WIDTH] = self.width if len(self.width) else 1.0
         return rows
 
     def position_of(self, task_id: int) -> int:

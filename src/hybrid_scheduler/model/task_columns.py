@@ -9,12 +9,15 @@ TASK_INTENSITY: Final = 1
 TASK_MEMORY: Final = 2
 TASK_KIND: Final = 3
 TASK_PARENTS: Final = 4
+TASK_WIDTH: Final = 5
+"""Column: how many devices of one kind the task occupies together."""
+TASK_COLUMNS: Final = 6
 
-WAITING_SINCE: Final = 5
+WAITING_SINCE: Final = TASK_COLUMNS
 """Column of a waiting task, behind the `TASK_*` columns: when it became ready."""
-OVERTAKEN: Final = 6
+OVERTAKEN: Final = 7
 """Column of a waiting task: how often tasks that became ready after it were started before it."""
-WAITING_COLUMNS: Final = 7
+WAITING_COLUMNS: Final = 8
 
 FIXED: Final = 0
 """Row of `times`: seconds every part costs, however small its share."""

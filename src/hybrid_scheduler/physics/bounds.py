@@ -22,7 +22,7 @@ from hybrid_scheduler.physics.fluid import (
     sample_rows,
     solve_prices,
 )
-from hybrid_scheduler.physics.optimum import best_idle_seconds
+from hybrid_scheduler.physics.optimum import ROUNDING, best_idle_seconds, gangs_optimum
 
 __all__ = ["LowerBound", "fluid_bound", "fluid_makespan", "lower_bound"]
 
@@ -136,6 +136,7 @@ def lower_bound(
     facts: FloatArray,
     best_speed: FloatArray,
     isolated: bool = False,
+    width: IntArray | None = None,
 ) -> LowerBound:
     """Bounds for a set of tasks: the larger of fluid bound and critical path; each task's earliest finish.
 
@@ -153,19 +154,26 @@ def lower_bound(
         facts: The public facts (`SPLIT`, `PENALTY`).
         best_speed: For each device the largest factor on its speed that disturbances ever give.
         isolated: Every task meets an idle node: the next arrives when the last has ended.
+        width: How many devices each task occupies together; none or empty: one each. A gang takes its time on each of
+            them.
     """
     if len(arrival) == 0:
         return LowerBound(0.0, 0.0)
     if (best_speed != 1.0).any():
         times = times / best_speed
     seconds = best_idle_seconds(times, memory, devices, facts)
+    whole = times[:, FIXED] + times[:, SHARED]
+    if width is not None and len(width):
+        together, _ = gangs_optimum(times, memory, devices, width)
+        seconds = np.where(width > 1, together * (1.0 - ROUNDING), seconds)
+        whole = whole * width[:, None]
     if isolated:
         total = float(seconds.sum())
         latest = float(arrival[0]) + total
         return LowerBound(_allow(total, len(arrival) + 4, latest), _allow(total / len(arrival), 4, latest))
     finish, chain = _earliest_finishes(seconds, arrival, parent_start, parents)
     path = float(finish.max() - arrival.min())
-    makespan = max(path, fluid_bound(times[:, FIXED] + times[:, SHARED], arrival))
+    makespan = max(path, fluid_bound(whole, arrival))
     latest = float(arrival.max()) + makespan
     response = float((finish - arrival).mean())
     return LowerBound(_allow(makespan, len(arrival) + 4, latest), _allow(response, chain + 4, latest))

@@ -39,6 +39,7 @@ CPU_WATTS, GPU_WATTS = 30.0, 50.0
 CPU_DOLLARS_PER_SECOND, GPU_DOLLARS_PER_SECOND = 0.00002, 0.0001
 
 MOST_GPUS: Final = 1024
+MOST_CPUS: Final = 1024
 MOST_DEVICES: Final = 1 + MOST_GPUS
 LONGEST_NAME: Final = 100
 SPEEDS: Final = Range(1e-6, 1e6)
@@ -161,12 +162,14 @@ class ClusterSpec:
                 raise InvalidInputError(f"disturbance of {disturbance.device!r}: no such device; known: {known}")
 
     @classmethod
-    def default(cls, num_gpus: int = 4, memory_per_gpu: float = GPU_MEMORY_MB) -> ClusterSpec:
-        """One CPU and `num_gpus` GPUs of the default kind."""
+    def default(cls, num_gpus: int = 4, memory_per_gpu: float = GPU_MEMORY_MB, *, num_cpus: int = 1) -> ClusterSpec:
+        """One CPU, or several, and `num_gpus` GPUs of the default kind."""
         if not 0 <= num_gpus <= MOST_GPUS:
             raise InvalidInputError(f"num_gpus is {num_gpus}, but it must be from 0 to {MOST_GPUS}")
+        if not 1 <= num_cpus <= MOST_CPUS:
+            raise InvalidInputError(f"num_cpus is {num_cpus}, but it must be from 1 to {MOST_CPUS}")
         gpus = (Device(f"gpu_{i}", "gpu", memory_mb=memory_per_gpu) for i in range(num_gpus))
-        return cls((Device("cpu_0", "cpu"), *gpus))
+        return cls((*(Device(f"cpu_{i}", "cpu") for i in range(num_cpus)), *gpus))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ def task_totals(
     watts: FloatArray,
     price: FloatArray,
     serial: bool,
+    width: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Execution seconds, joules and dollars of every task from its parts; a part in vain is paid for too.
 
@@ -45,7 +46,8 @@ def task_totals(
         end: Of each part.
         watts: Of each device while busy.
         price: Dollars per busy second of each device.
-        serial: Whether the parts of a task run one after the other.
+        serial: Whether the parts of a split task run one after the other.
+        width: How many devices each task occupies together; empty: one each.
     """
     actual, energy, cost = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks)
     for p in range(len(part_task)):
@@ -55,5 +57,6 @@ def task_totals(
         cost[t] += price[d] * seconds
         if lost[p]:
             continue
-        actual[t] = actual[t] + seconds if serial else max(actual[t], seconds)
+        split = len(width) == 0 or width[t] == 1.0
+        actual[t] = actual[t] + seconds if serial and split else max(actual[t], seconds)
     return actual, energy, cost

@@ -247,6 +247,65 @@ def idle_optimum(
 
 
 @nb.njit(cache=True)
+def _gang_on_kind(times: FloatArray, devices: FloatArray, memory: float, width: int, kind: float) -> float:
+    """The seconds of the `width`-th fastest device of a kind with so much memory; infinite when there are fewer."""
+    count, least, most = 0, math.inf, 0.0
+    for d in range(len(devices)):
+        if devices[d, KIND] == kind and (kind != GPU or memory <= devices[d, MEMORY]):
+            seconds = part_seconds(times, d, 1.0, 1.0)
+            if seconds < math.inf:
+                count, least, most = count + 1, min(least, seconds), max(most, seconds)
+    if count < width:
+        return math.inf
+    if least == most or count == width:
+        return most
+    best = most
+    for d in range(len(devices)):
+        seconds = part_seconds(times, d, 1.0, 1.0)
+        if not seconds < best or devices[d, KIND] != kind or (kind == GPU and memory > devices[d, MEMORY]):
+            continue
+        as_fast = 0
+        for e in range(len(devices)):
+            if devices[e, KIND] == kind and (kind != GPU or memory <= devices[e, MEMORY]):
+                as_fast += int(part_seconds(times, e, 1.0, 1.0) <= seconds)
+        if as_fast >= width:
+            best = seconds
+    return best
+
+
+@nb.njit(cache=True)
+def gang_optimum(times: FloatArray, devices: FloatArray, memory: float, width: int) -> float:
+    """The least seconds of a task that occupies several idle devices of one kind; infinite when no kind has enough.
+
+    It takes as long as on the slowest of them. Devices of which nothing is known (NaN) do not count.
+
+    Args:
+        times: `FIXED` and `SHARED` seconds of this task per device, for its width.
+        devices: The device table of `model.view`.
+        memory: Megabytes it needs on each device.
+        width: How many devices it occupies.
+    """
+    on_cpus = _gang_on_kind(times, devices, memory, width, CPU)
+    return min(on_cpus, _gang_on_kind(times, devices, memory, width, GPU))
+
+
+@nb.njit(cache=True)
+def gangs_optimum(
+    times: FloatArray, memory: FloatArray, devices: FloatArray, width: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """The least seconds of every task that is wide on an idle node, and whether GPUs (1) or CPUs (0) take that long.
+
+    Arguments as for `idle_optimum`; `width` may be empty when no task is wide. NaN for tasks that are not wide.
+    """
+    seconds, on_gpus = np.full(len(width), np.nan), np.zeros(len(width))
+    for i in range(len(width)):
+        if width[i] > 1:
+            seconds[i] = gang_optimum(times[i], devices, memory[i] / width[i], width[i])
+            on_gpus[i] = 1.0 if _gang_on_kind(times[i], devices, 0.0, width[i], CPU) > seconds[i] else 0.0
+    return seconds, on_gpus
+
+
+@nb.njit(cache=True)
 def _split_infimum(times: FloatArray, gpu: int, cpu: int, limit: float, facts: FloatArray) -> float:
     """A split with any GPU share in (0, limit] takes no less than this on idle devices."""
     gpu_shared, cpu_shared = times[SHARED, gpu], times[SHARED, cpu]

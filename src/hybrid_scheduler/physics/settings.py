@@ -68,7 +68,9 @@ class Physics:
         return np.ascontiguousarray(self.cost.times(tasks, cluster))
 
     def realised_times(self, nominal: FloatArray, tasks: TaskBatch, seed: int) -> FloatArray:
-        """The nominal times with this run's noise; the same array when there is none."""
+        """What the tasks really take, with this run's noise; the same array when that is what is estimated."""
+        if len(tasks.time_factor):
+            nominal = nominal * tasks.time_factor[:, None, None]
         if self.noise == 0.0:
             return nominal
         factors = noise_factors(seed, tasks.task_id, nominal.shape[2], self.noise)

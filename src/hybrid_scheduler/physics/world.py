@@ -8,12 +8,14 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from hybrid_scheduler.model.device_columns import PRICE
+from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.physics.calibrated import CalibratedCost
 from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.optimum import best_idle_seconds, idle_optimum
+from hybrid_scheduler.physics.optimum import ROUNDING, best_idle_seconds, gangs_optimum, idle_optimum
 from hybrid_scheduler.physics.settings import Physics
 
 
@@ -33,6 +35,22 @@ class World:
         """The tasks with their times on every device; the seed is that of the noise."""
         nominal = self.physics.nominal_times(tasks, self.cluster)
         return TimedTasks(self, tasks, nominal, self.physics.realised_times(nominal, tasks, seed))
+
+    def refuse_too_wide(self, tasks: TaskBatch) -> None:
+        """Refuse tasks that occupy more devices of a kind than the cluster has.
+
+        Raises:
+            InvalidInputError: There is such a task.
+        """
+        gpus = int(self.cluster.is_gpu.sum())
+        cpus = len(self.cluster.devices) - gpus
+        if len(tasks.width) and int(tasks.width.max()) > max(cpus, gpus):
+            at = int(tasks.width.argmax())
+            raise InvalidInputError(
+                f"task {tasks.task_id[at]} has width {tasks.width[at]}: it occupies so many devices of one kind "
+                f"together, but the cluster has {cpus} CPUs and {gpus} GPUs; give it more (`--cpus`, `--gpus` or "
+                "`--cluster`)"
+            )
 
     def public_table(self) -> FloatArray:
         """The idle, undisturbed device table schedulers see, with the prices that are really paid."""
@@ -105,13 +123,54 @@ class TimedTasks:
     nominal: FloatArray
     realised: FloatArray
 
+    def savings(self) -> FloatArray:
+        """The seconds each task really saves on each device for a megabyte that is there already.
+
+        Noise stretches the way of the memory as it does the rest of a task's time there.
+        """
+        own, cluster = self.world.resident_seconds(), self.world.cluster
+        if self.world.physics.noise == 0.0 or not own.any():
+            return np.tile(own, (len(self.tasks), 1))
+        nominal = self.world.physics.nominal_times(self.tasks, cluster)[:, SHARED]
+        moves = nominal > 0.0
+        noise = np.divide(self.realised[:, SHARED], nominal, out=np.zeros_like(nominal), where=moves)
+        return np.ascontiguousarray(own * noise)
+
+    def shortest_times(self, handed: FloatArray | None = None) -> FloatArray:
+        """The realised times if all the data of every task's parents were on every device: no run has shorter ones.
+
+        Args:
+            handed: Megabytes that each task gets; those of its parents among these tasks unless given.
+        """
+        if handed is None:
+            children = np.repeat(np.arange(len(self.tasks)), np.diff(self.tasks.parent_start))
+            data = self.tasks.parent_mb
+            handed = np.bincount(children, data, len(self.tasks)).astype(np.float64) if len(data) else data
+        if not handed.any():
+            return self.realised
+        resident = np.minimum(handed, self.tasks.memory_required)
+        saved = resident[:, None] * self.savings() * (1.0 + ROUNDING)
+        times = self.realised.copy()
+        times[:, SHARED] = np.maximum(times[:, SHARED] - saved, times[:, SHARED] * ROUNDING)
+        return times
+
     def labels(self) -> LabelBatch:
         """The oracle's labels: whole-task time on every device, best fraction and best time on an idle node."""
         table, facts = self.world.cluster.public_table(), self.world.physics.facts()
-        _, _, fraction, seconds = idle_optimum(self.realised, self.tasks.memory_required, table, facts)
+        memory, width = self.tasks.memory_required, self.tasks.width
+        _, _, fraction, seconds = idle_optimum(self.realised, memory, table, facts)
+        if len(width):
+            together, on_gpus = gangs_optimum(self.realised, memory, table, width)
+            wide = width > 1
+            fraction, seconds = np.where(wide, on_gpus, fraction), np.where(wide, together, seconds)
         return LabelBatch(self.tasks, self.realised.sum(axis=1), fraction, seconds)
 
-    def least_seconds(self) -> FloatArray:
-        """For each task the seconds below which no execution can be, any fraction allowed."""
+    def least_seconds(self, handed: FloatArray | None = None) -> FloatArray:
+        """For each task the seconds below which no execution can be, any fraction allowed; as `shortest_times`."""
         table, facts = self.world.cluster.public_table(), self.world.physics.facts()
-        return best_idle_seconds(self.realised, self.tasks.memory_required, table, facts)
+        times = self.shortest_times(handed)
+        least = best_idle_seconds(times, self.tasks.memory_required, table, facts)
+        if not len(self.tasks.width):
+            return least
+        together, _ = gangs_optimum(times, self.tasks.memory_required, table, self.tasks.width)
+        return np.where(self.tasks.width > 1, together * (1.0 - ROUNDING), least)

@@ -5,8 +5,10 @@ What the caller says beats the environment (and `.env`), which beats the file, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from hybrid_scheduler.config import Config, load_cluster_section
 from hybrid_scheduler.hardware.calibration_file import read_calibration
@@ -16,9 +18,10 @@ from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.settings import MemoryPolicy, Pricing, SplitModel
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario.scenario import DEFAULT_LOAD, Load, Rate, Scenario
-from hybrid_scheduler.scenario.sources import DEFAULT_PARENTS, RANGES, PresetTasks, RecordedTasks
-from hybrid_scheduler.workloads import TableFile, read_table
+from hybrid_scheduler.scenario.sources import DEFAULT_PARENTS, RANGES, Estimates, PresetTasks, RecordedTasks
+from hybrid_scheduler.workloads import TableFile, TraceFile, read_table
 from hybrid_scheduler.workloads.readers.registry import read_workload
+from hybrid_scheduler.workloads.recorded import Assumption
 from hybrid_scheduler.workloads.shapes import Range
 
 FilePath = str | Path
@@ -41,7 +44,10 @@ class ScenarioOptions:
         memory_range: The same for memory, in MB.
         dependency_prob: Probability that a task waits for earlier ones.
         max_dependencies: Most parents of such a task.
+        estimates: What schedulers are told of the times of a trace: what its users asked for (`requested`), or what was
+            recorded (`nominal`). The former where the trace has it.
         gpus: Default node of 1 CPU and so many GPUs.
+        cpus: Default node of so many CPUs.
         cluster: YAML file that describes the devices.
         speedup: How a GPU gains from a task's intensity.
         split: Parts of a split task: `concurrent` or `serial`.
@@ -65,7 +71,9 @@ class ScenarioOptions:
     memory_range: Range | None = None
     dependency_prob: float | None = None
     max_dependencies: int | None = None
+    estimates: Estimates | None = None
     gpus: int | None = None
+    cpus: int | None = None
     cluster: FilePath | None = None
     speedup: Speedup | None = None
     split: SplitModel | None = None
@@ -78,6 +86,7 @@ class ScenarioOptions:
 
     def __post_init__(self) -> None:
         pairs = {("rate", "load"): "set the arrivals", ("gpus", "cluster"): "describe the node"}
+        pairs["cpus", "cluster"] = "describe the node"
         for (one, other), what in pairs.items():
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise InvalidInputError(
@@ -89,6 +98,8 @@ class ScenarioOptions:
             )
         if self.format is not None and self.trace is None:
             raise InvalidInputError(f"format ({self.format}) is that of a trace; give the trace too")
+        if self.estimates is not None and self.trace is None:
+            raise InvalidInputError(f"estimates ({self.estimates}) are those of a trace; give the trace too")
         file = self.trace if self.trace is not None else self.table
         for name in ("preset", "dependency_prob", "max_dependencies", *RANGES):
             if file is not None and getattr(self, name) is not None:
@@ -112,12 +123,17 @@ class ScenarioOptions:
         seed = config.simulation.seed if self.seed is None else self.seed
         table = None if self.table is None else read_table(self.table)
         source: PresetTasks | RecordedTasks
+        cluster: ClusterSpec | None = None
         arrivals = self.arrivals(None)
         if self.trace is not None:
             name, file = read_workload(self.trace, seed, self.format)
-            source = RecordedTasks.of(file, self.trace, name)
+            source = RecordedTasks.of(file, self.trace, name, self.estimates)
             if isinstance(file, TableFile):
                 table = self._only_table(file)
+                if self._names_no_device(config):
+                    table, source = _as_wide(table, source)
+            else:
+                cluster, source = self._wide_node(config, file, source)
         elif table is not None and self.table is not None:
             source = RecordedTasks.of(table, self.table, "table")
         else:
@@ -125,13 +141,36 @@ class ScenarioOptions:
             arrivals = self.arrivals(config) or Load(default_load)
         return Scenario(
             source,
-            self.world(config, table),
+            self.world(config, table, cluster),
             self._count(source, config, default_tasks),
             arrivals,
             seed,
             self.isolated,
             self.warmup,
         )
+
+    def _wide_node(
+        self, config: Config, file: TraceFile, source: RecordedTasks
+    ) -> tuple[ClusterSpec | None, RecordedTasks]:
+        """A node as wide as the widest task of a trace where nobody describes one, and the statement of that."""
+        widest = int(file.tasks.width.max(initial=1))
+        said = not self._names_no_device(config) or "num_gpus" in config.simulation.model_fields_set
+        there = config.simulation.num_gpus if file.wide_on == "gpu" else 1
+        if said or file.wide_on is None or widest <= there:
+            return None, source
+        on_gpus = file.wide_on == "gpu"
+        kind, option = ("GPUs", "--gpus") if on_gpus else ("CPUs and no GPU", "--cpus")
+        text = (
+            f"the node has {widest} {kind}, as many as the widest task occupies; {option} or --cluster describe another"
+        )
+        note = Assumption("node_as_wide", text)
+        cluster = config.cluster_spec(widest if on_gpus else 0, 1 if on_gpus else widest)
+        return cluster, replace(source, assumed=(*source.assumed, note))
+
+    def _names_no_device(self, config: Config) -> bool:
+        """Whether nobody describes the node."""
+        said = self.gpus is not None or self.cpus is not None or self.cluster is not None
+        return not said and config.cluster.devices is None
 
     def _only_table(self, file: TableFile) -> TableFile:
         """The times of a trace that has some, if nothing else says how long tasks take."""
@@ -143,19 +182,20 @@ class ScenarioOptions:
             )
         return file
 
-    def world(self, config: Config, table: TableFile | None = None) -> World:
+    def world(self, config: Config, table: TableFile | None = None, cluster: ClusterSpec | None = None) -> World:
         """The devices and their physics; a table names the devices by its columns when nobody else describes them."""
         wanted = {name: getattr(self, name) for name in ("split", "cost", "memory_policy", "noise")}
         section = config.physics.model_copy(update={name: value for name, value in wanted.items() if value is not None})
         own = None if self.cluster is None else load_cluster_section(Path(self.cluster))
         cost = self._cost(config, table, None if own is None else own.calibration)
-        return World(self._cluster(config, table) if own is None else own.build(0), section.build(cost))
+        described = self._cluster(config, table) if own is None else own.build(0)
+        return World(cluster or described, section.build(cost))
 
     def _cluster(self, config: Config, table: TableFile | None) -> ClusterSpec:
-        if table is not None and self.gpus is None and config.cluster.devices is None:
+        if table is not None and self._names_no_device(config):
             devices = tuple(Device(name, "gpu" if name.startswith("gpu") else "cpu") for name in table.device_names)
             return config.cluster.with_devices(devices)
-        return config.cluster_spec(self.gpus)
+        return config.cluster_spec(self.gpus, self.cpus)
 
     def _cost(self, config: Config, table: TableFile | None, calibration: str | None) -> CostModel:
         if calibration is not None:
@@ -197,3 +237,15 @@ class ScenarioOptions:
             return self.tasks
         said = "num_tasks" in config.workload.model_fields_set
         return default if default is not None and not said else config.workload.num_tasks
+
+
+def _as_wide(table: TableFile, source: RecordedTasks) -> tuple[TableFile, RecordedTasks]:
+    """A table with as many devices of every column as its widest task occupies, where it has too few; it is stated."""
+    widest = int(table.tasks.width.max(initial=1))
+    gpus = sum(name.startswith("gpu") for name in table.device_names)
+    if widest <= max(gpus, len(table.device_names) - gpus):
+        return table, source
+    names = tuple(f"{name}_{i}" for name in table.device_names for i in range(widest))
+    text = f"the node has {widest} devices of each kind, as many as its widest task occupies; --cluster says otherwise"
+    wider = replace(table, seconds=np.repeat(table.seconds, widest, axis=1), device_names=names)
+    return wider, replace(source, assumed=(*source.assumed, Assumption("node_as_wide", text)))

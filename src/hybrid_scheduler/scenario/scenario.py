@@ -183,5 +183,5 @@ class Scenario:
         if isinstance(source, PresetTasks):
             return source.draw(self.seed, self.count, self.rate)
         if self.isolated or self.arrivals is None:
-            return source.tasks
-        return source.at(self._wanted_rate, self.seed)
+            return source.estimated(source.tasks)
+        return source.estimated(source.at(self._wanted_rate, self.seed))

@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.task import TaskBatch
+from hybrid_scheduler.model.task import FloatArray, TaskBatch, sizes_of
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.workloads.arrivals import PoissonArrivals
 from hybrid_scheduler.workloads.capacity import capacity, capacity_of_tasks
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.presets import find_preset
 from hybrid_scheduler.workloads.readers.registry import read_workload
-from hybrid_scheduler.workloads.recorded import Assumption, RecordedFile, TableFile, TraceFile
+from hybrid_scheduler.workloads.recorded import Assumption, RecordedFile, TableFile
 from hybrid_scheduler.workloads.shapes import FeatureRanges, Range
 from hybrid_scheduler.workloads.streams import Streams
 from hybrid_scheduler.workloads.synthesis import RATE_LIMITS
@@ -24,6 +24,11 @@ from hybrid_scheduler.workloads.synthesis import RATE_LIMITS
 DEFAULT_PARENTS = 3
 UNTIMED_RATE = 100.0
 """Tasks per second where arrivals mean nothing."""
+REQUESTED = (
+    "schedulers are told the time that users asked for, and a size that follows from it; tasks take their recorded time"
+)
+Estimates = Literal["requested", "nominal"]
+"""What schedulers are told of the times of a trace: what its users asked for, or what the cost model says."""
 RANGES = ("size_range", "intensity_range", "memory_range")
 
 
@@ -97,6 +102,8 @@ class RecordedTasks:
         format: The format of the file; None: the tasks come from none.
         derived: The columns the file does not have.
         assumed: What else the reader of the file had to decide.
+        requested_time: What users said their tasks would take, NaN where unknown: schedulers are told this, and not the
+            time that was recorded (`estimated`). None: they are told the recorded time.
     """
 
     tasks: TaskBatch
@@ -105,6 +112,7 @@ class RecordedTasks:
     format: str | None = None
     derived: tuple[str, ...] = ()
     assumed: tuple[Assumption, ...] = ()
+    requested_time: FloatArray | None = None
     _capacity: dict[int, tuple[World, float]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -127,10 +135,43 @@ class RecordedTasks:
         return cls.of(file, path, name)
 
     @classmethod
-    def of(cls, file: RecordedFile, path: str | Path, format: str) -> RecordedTasks:
-        """The tasks of a file that was read from this path."""
-        kind: Literal["trace", "table"] = "trace" if isinstance(file, TraceFile) else "table"
-        return cls(file.tasks, str(path), kind, format, file.derived, file.assumed)
+    def of(
+        cls, file: RecordedFile, path: str | Path, format: str, estimates: Estimates | None = "nominal"
+    ) -> RecordedTasks:
+        """The tasks of a file that was read from this path.
+
+        Args:
+            file: What was read.
+            path: From where.
+            format: Its format.
+            estimates: Whether schedulers are told what users asked for or what was recorded; None: the former where the
+                file has it.
+
+        Raises:
+            InvalidInputError: The file does not say what users asked for.
+        """
+        if isinstance(file, TableFile):
+            return cls(file.tasks, str(path), "table", format, file.derived, file.assumed)
+        requested = None if estimates == "nominal" else file.requested_time
+        if estimates == "requested" and requested is None:
+            raise InvalidInputError(f"{path} does not say what users asked for, so estimates cannot be 'requested'")
+        assumed = file.assumed
+        if requested is not None:
+            known = int((~np.isnan(requested)).sum())
+            assumed = (*assumed, Assumption("estimates_requested", REQUESTED, tasks=known))
+        return cls(file.tasks, str(path), "trace", format, file.derived, assumed, requested)
+
+    def estimated(self, tasks: TaskBatch) -> TaskBatch:
+        """These tasks of the file as schedulers are told of them: estimate and size follow from what users asked for.
+
+        What they really take stays what was recorded (`TaskBatch.time_factor`).
+        """
+        if self.requested_time is None:
+            return tasks
+        recorded = tasks.duration_estimate
+        told = np.where(np.isnan(self.requested_time), recorded, self.requested_time)
+        size = np.where(told == recorded, tasks.size, sizes_of(told, tasks.compute_intensity))
+        return replace(tasks, size=size, duration_estimate=told, time_factor=recorded / told, _position={})
 
     @property
     def notes(self) -> list[Assumption]:
@@ -166,11 +207,13 @@ class RecordedTasks:
                 f"{tasks.task_id[tasks.parents[late[0]]]}, which it waits for; keep more tasks"
             )
         columns = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time", "duration_estimate")
-        head = {name: getattr(tasks, name)[:count] for name in (*columns, "kind_index")}
+        head = {name: getattr(tasks, name)[:count] for name in (*columns, "kind_index", "width")}
+        requested = None if self.requested_time is None else self.requested_time[:count]
         start, parents = tasks.parent_start[: count + 1], tasks.parents[inside]
-        return replace(
-            self, tasks=replace(tasks, **head, parent_start=start, parents=parents, _position={}), _capacity={}
+        few = replace(
+            tasks, **head, parent_start=start, parents=parents, parent_mb=tasks.parent_mb[inside], _position={}
         )
+        return replace(self, tasks=few, requested_time=requested, _capacity={})
 
     def at(self, rate: float, seed: int) -> TaskBatch:
         """The same tasks with all gaps stretched alike; Poisson arrivals where there were no gaps.
@@ -201,11 +244,13 @@ def drawn_again(tasks: TaskBatch, count: int, seed: int) -> TaskBatch:
     """So many tasks drawn from these at random, each with the gap before it; dependencies are left out."""
     rows = np.random.default_rng(seed).integers(0, len(tasks), count)
     gaps = np.diff(tasks.arrival_time, prepend=tasks.arrival_time[0])
-    return TaskBatch.from_columns(
+    drawn = TaskBatch.from_columns(
         tasks.size[rows],
         tasks.compute_intensity[rows],
         tasks.memory_required[rows],
         arrival_time=np.cumsum(gaps[rows]),
         duration_estimate=tasks.duration_estimate[rows],
         kind=[tasks.kinds[tasks.kind_index[row]] for row in rows],
+        width=tasks.width[rows] if len(tasks.width) else None,
     )
+    return replace(drawn, time_factor=tasks.time_factor[rows]) if len(tasks.time_factor) else drawn

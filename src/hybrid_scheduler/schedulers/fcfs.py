@@ -6,7 +6,7 @@ import numpy as np
 
 from hybrid_scheduler.model.kernel import CHOSEN
 from hybrid_scheduler.model.task import Task
-from hybrid_scheduler.model.task_columns import TASK_MEMORY
+from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_WIDTH
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import CompiledDispatcher, Explanation, dispatch_kernel
 from hybrid_scheduler.schedulers.late_binding import explained, idle_pair, start_now
@@ -17,7 +17,8 @@ def _policy(number, now, waiting, times, devices, free, facts, state, out):  # t
     expected = np.empty(devices.shape[0])
     pair = idle_pair(now, devices, expected)
     out[CHOSEN, 0] = 0.0
-    return start_now(now, waiting[0, TASK_MEMORY], times[0], devices, facts, expected, pair, out)
+    width = waiting[0, TASK_WIDTH]
+    return start_now(now, waiting[0, TASK_MEMORY], times[0], devices, facts, expected, pair, out, width)
 
 
 class FirstComeFirstServed(CompiledDispatcher):

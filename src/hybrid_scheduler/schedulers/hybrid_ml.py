@@ -170,10 +170,12 @@ class HybridML(StaticForest):
         if outcome.failed or task.task_id == self._taught or state[NODE_DEVICES] == 0.0:
             return
         targets = np.full(int(state[NODE_DEVICES]), np.nan)
-        stretch = state[STRETCH] if len(decision.parts) == 2 else 1.0
+        split = task.width == 1 and len(decision.parts) == 2
+        stretch = state[STRETCH] if split else 1.0
         records = (record for record in outcome.parts if not record.lost)
         for part, record in zip(decision.parts, records, strict=True):
-            targets[part.device] = log_seconds(np.array((record.end - record.start) / (part.share * stretch)))
+            share = part.share if task.width == 1 else 1.0  # a gang takes its time on every device
+            targets[part.device] = log_seconds(np.array((record.end - record.start) / (share * stretch)))
         self._learn(task, targets)
 
     def _learn(self, task: Task, targets: FloatArray) -> None:

@@ -82,6 +82,9 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
     money) is among them. The network was trained by evolution strategies (Salimans et al., "Evolution Strategies as a
     Scalable Alternative to Reinforcement Learning", 2017) on random nodes; `hms train` trains it again.
 
+    Where tasks occupy several devices together, the oldest of those it looks at starts as soon as so many are idle, and
+    others may only use them meanwhile if they are expected to be done by then: EASY backfilling on learned times.
+
     No task starves: one that has been overtaken `max_overtaken` times has the next turn of the device that would finish
     it first.
 

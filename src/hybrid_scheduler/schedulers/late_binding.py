@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.learning.order.gangs import gang_lead, idle_gang, seconds_until_free
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, NODE, QUEUED
 from hybrid_scheduler.model.kernel import PART_DEVICE
 from hybrid_scheduler.model.task import FloatArray, Task
@@ -39,6 +40,7 @@ def start_now(
     free: FloatArray,
     pair: bool,
     out: FloatArray,
+    width: float = 1.0,
 ) -> int:
     """Write the option that would finish a task first, if its devices are idle; returns its parts, 0 to go on waiting.
 
@@ -54,7 +56,15 @@ def start_now(
         free: When each device is expected to be free.
         pair: Whether any split could start now (`idle_pair`).
         out: Gets the parts.
+        width: How many devices it occupies together. A wide task starts when so many of the kind that is expected to
+            finish it first are idle; one of them is named.
     """
+    if width > 1.0:
+        lead = gang_lead(times, devices, memory, int(width))
+        if lead < 0 or devices[lead, QUEUED] > 0.0:
+            return 0
+        seconds = idle_gang(times, devices, lead, int(width))
+        return whole(out, lead, seconds) if seconds < np.inf else 0
     if pair:
         parts = earliest_finish(now, memory, devices, times, free, facts, out)
         idle = parts > 0
@@ -72,8 +82,10 @@ def explained(task: Task, view: ClusterView, order: str) -> Explanation:
     """Why `start_now` starts a task or lets it wait; `order` says who goes first of those that could start."""
     times, free, out = view.times_of(task), np.empty(len(view.names)), np.zeros((3, 3))
     pair = idle_pair(view.now, view.devices, free)
-    parts = start_now(view.now, task.memory_required, times, view.devices, view.facts, free, pair, out)
+    parts = start_now(view.now, task.memory_required, times, view.devices, view.facts, free, pair, out, task.width)
     expects = times.sum(axis=0)
+    if task.width > 1:
+        return Explanation(_gang_reason(task, view, times, parts > 0, order), expects)
     if parts > 0:
         chosen = " and ".join(view.names[int(row[PART_DEVICE])] for row in out[:parts])
         idle = "is idle" if parts == 1 else "are idle"
@@ -83,3 +95,14 @@ def explained(task: Task, view: ClusterView, order: str) -> Explanation:
         return Explanation("It waits because no device is up.", expects)
     busy = f"is expected to be busy for another {view.backlog[device]:.3g} s"
     return Explanation(f"It waits because {view.names[device]}, which would finish it first, {busy}.", expects)
+
+
+def _gang_reason(task: Task, view: ClusterView, times: FloatArray, starts: bool, order: str) -> str:
+    lead = gang_lead(times, view.devices, task.memory_required, task.width)
+    if lead < 0:
+        return f"It waits because no kind has {task.width} devices that are up."
+    kind = f"{task.width} {view.kind[lead]}s"
+    if starts:
+        return f"{kind} are idle, and no others would finish it sooner; {order}."
+    until, _ = seconds_until_free(view.devices, lead, task.width)
+    return f"It waits because {kind}, which would finish it first, are expected to be free in {until:.3g} s."

@@ -7,7 +7,7 @@ import numpy as np
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.kernel import CHOSEN
 from hybrid_scheduler.model.task import Task
-from hybrid_scheduler.model.task_columns import TASK_MEMORY
+from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_WIDTH
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.schedulers.base import CompiledDispatcher, Explanation, dispatch_kernel
@@ -19,7 +19,8 @@ def _policy(number, now, waiting, times, devices, free, facts, state, out):  # t
     expected = np.empty(devices.shape[0])
     pair = idle_pair(now, devices, expected)
     for row in range(waiting.shape[0]):
-        parts = start_now(now, waiting[row, TASK_MEMORY], times[row], devices, facts, expected, pair, out)
+        memory, width = waiting[row, TASK_MEMORY], waiting[row, TASK_WIDTH]
+        parts = start_now(now, memory, times[row], devices, facts, expected, pair, out, width)
         if parts > 0:
             out[CHOSEN, 0] = row
             return parts

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.engine.alternatives import Alternative, alternatives, best_finish_of, reason_for
+from hybrid_scheduler.live.decision_log import FEW
 from hybrid_scheduler.live.documents import chosen_alternative, result_document
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.physics.world import World
@@ -42,6 +43,8 @@ def _report(task: TaskRow, row: ResultRow, label: TrainingRow | None, world: Wor
     reason = "it failed: no device could take the task"
     if chosen is not None:
         split = " and ".join(f"{part.share:.0%} on {part.device}" for part in kept)
+        if len(kept) > FEW:
+            split = f"{len(kept)} devices together"
         reason = reason_for(split if len(kept) > 1 else chosen.device, chosen, options, regret)
         if options and row.queue_seconds is None:
             reason += "; the queues of the other devices at that moment are not known"

@@ -54,9 +54,7 @@ def check_columns_beside(reader: Reader, path: Path) -> None:
     """What stands beside the tasks has one value for each."""
     file = reader.read(path, 7)
     requested = file.requested_time if isinstance(file, TraceFile) else None
-    for column in (file.width, requested):
-        assert column is None or len(column) == len(file.tasks), "a column beside the tasks has another length"
-    assert file.width is None or file.width.min() >= 1, "a width is below 1"
+    assert requested is None or len(requested) == len(file.tasks), "a column beside the tasks has another length"
 
 
 def check_truncated(reader: Reader, path: Path) -> None:
@@ -95,4 +93,4 @@ def check_reader(reader: Reader, path: Path) -> None:
 
 
 def _columns(file: RecordedFile) -> list[str]:
-    return [*map(repr, file.tasks), repr(file.width)]
+    return list(map(repr, file.tasks))

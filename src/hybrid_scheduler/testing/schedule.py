@@ -19,13 +19,14 @@ TOLERANCE = 1e-9
 SHOWN = 20
 """Violations an error message spells out."""
 
-Seconds = Callable[[int, str, float], float]
-"""Seconds a share of a task takes on a device at normal speed, without penalty: ``(task id, device, share)``."""
+Seconds = Callable[[int, str, float, float], float]
+"""Seconds a share of a task takes on a device at normal speed, without penalty, when so many megabytes of what the
+whole task must move there are there already: ``(task id, device, share, MB)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlainDevice:
-    """What a schedule is judged by: the public figures of one device."""
+    """What a schedule is judged by: the public figures of one device; `bandwidth` is that of its own link, in MB/s."""
 
     name: str
     kind: str
@@ -33,6 +34,7 @@ class PlainDevice:
     memory_mb: float = math.inf
     watts: float = 0.0
     dollars_per_second: float = 0.0
+    bandwidth: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Rules:
         isolated: Every task meets an idle node.
         waits: Tasks may wait before they are decided, so a device may idle although a task is ready for it, and tasks
             may overtake each other; else each is decided when it is ready.
+        network: MB/s between two nodes.
+        moves_memory: The way of a task's memory to a GPU is part of its seconds there; else they are of computing.
     """
 
     devices: tuple[PlainDevice, ...]
@@ -57,6 +61,8 @@ class Rules:
     changes: tuple[tuple[float, str, float], ...] = ()
     isolated: bool = False
     waits: bool = False
+    network: float = math.inf
+    moves_memory: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,28 @@ def _overtaken(schedule: _Schedule) -> Iterator[str]:
                 insort(surely, (outcome.ready_time, outcome.task_id))
 
 
+def _data(schedule: _Schedule, outcome: Outcome, name: str) -> tuple[float, float]:
+    """When the data of a task's parents is all on a device, and how many megabytes of it were made there.
+
+    A part of a parent has its share of what the parent hands over. It leaves a GPU over that GPU's link, crosses the
+    network between nodes, and enters a GPU over its link unless the task's own seconds have that way in them.
+    """
+    task, rules, target = schedule.tasks[outcome.task_id], schedule.rules, schedule.device[name]
+    there, resident = 0.0, 0.0
+    for parent, megabytes in zip(task.dependencies, task.dependency_mb, strict=False):
+        made = schedule.outcomes[parent]
+        for part in _live(made):
+            source = schedule.device[part.device]
+            if part.device == name:
+                resident += part.share * megabytes
+                continue
+            seconds = 1.0 / source.bandwidth if source.kind == "gpu" else 0.0
+            seconds += 1.0 / rules.network if source.node != target.node else 0.0
+            seconds += 1.0 / target.bandwidth if target.kind == "gpu" and not rules.moves_memory else 0.0
+            there = max(there, made.finish_time + part.share * megabytes * seconds)
+    return there, resident
+
+
 def _failure(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> Iterator[str]:
     """A failed task has no live part, and a reason: a parent, memory, or no device left."""
     task, rules = schedule.tasks[outcome.task_id], schedule.rules
@@ -204,15 +232,18 @@ def _failure(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> I
         yield f"failed, but has {len(live)} parts that are not lost"
     if outcome.finish_time < outcome.ready_time:
         yield f"failed at {outcome.finish_time}, before it was ready at {outcome.ready_time}"
-    too_big = any(d.kind == "gpu" and d.memory_mb < task.memory_required for d in rules.devices)
-    has_cpu = any(d.kind == "cpu" for d in rules.devices)
+    too_big = any(d.kind == "gpu" and d.memory_mb < task.memory_required / task.width for d in rules.devices)
+    has_cpus = sum(d.kind == "cpu" for d in rules.devices) >= task.width
     orphan = any(schedule.outcomes[i].failed for i in task.dependencies)
-    if not (orphan or rules.changes or (too_big and (rules.memory_policy == "fail" or not has_cpu))):
+    if not (orphan or rules.changes or (too_big and (rules.memory_policy == "fail" or not has_cpus))):
         yield "failed without a reason"
 
 
 def _places(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> Iterator[str]:
-    """A split is one GPU and one CPU of a node; the GPU's share of the memory fits; serial parts follow each other."""
+    """A split is one GPU and one CPU of a node; the GPU's share of the memory fits; serial parts follow each other.
+
+    A wide task has a gang.
+    """
     task = schedule.tasks[outcome.task_id]
     devices = [schedule.device[part.device] for part in live]
     for part, device in zip(live, devices, strict=True):
@@ -221,6 +252,9 @@ def _places(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> It
         needed = part.share * task.memory_required
         if device.kind == "gpu" and needed > device.memory_mb:
             yield f"{needed} MB run on {device.name}, which has {device.memory_mb}"
+    if task.width > 1:
+        yield from _gang(task.width, live, devices)
+        return
     if len(live) == 1:
         return
     if sorted(d.kind for d in devices) != ["cpu", "gpu"]:
@@ -233,6 +267,18 @@ def _places(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> It
             yield f"its CPU part starts at {cpu.start}, before the GPU part ends at {gpu.end}"
 
 
+def _gang(width: int, live: list[PartRecord], devices: list[PlainDevice]) -> Iterator[str]:
+    """As many devices of one kind as the task is wide, equal shares, one start and one end."""
+    if len({d.name for d in devices}) != width or len(live) != width:
+        yield f"its width is {width}, but it runs on {', '.join(d.name for d in devices)}"
+    if len({d.kind for d in devices}) > 1:
+        yield f"its gang has unlike kinds: {', '.join(d.name for d in devices)}"
+    if any(not _close(part.share * width, 1.0) for part in live):
+        yield f"the shares of its gang are {[part.share for part in live]}, not 1/{width} each"
+    if len({part.start for part in live}) > 1 or len({part.end for part in live}) > 1:
+        yield "the parts of its gang do not start and end together"
+
+
 def _bill(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
     """Busy seconds are paid, in vain or not; execution time is that of the parts that counted."""
     joules = sum(schedule.device[p.device].watts * (p.end - p.start) for p in outcome.parts)
@@ -242,14 +288,18 @@ def _bill(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
     if not _close(outcome.cost, dollars):
         yield f"cost is {outcome.cost} $, its parts cost {dollars}"
     spans = [part.end - part.start for part in _live(outcome)]
-    expected = sum(spans) if schedule.rules.split == "serial" else max(spans, default=0.0)
+    one_by_one = schedule.rules.split == "serial" and schedule.tasks[outcome.task_id].width == 1
+    expected = sum(spans) if one_by_one else max(spans, default=0.0)
     if not _close(outcome.actual_time, expected):
         yield f"actual_time is {outcome.actual_time}, its parts took {expected}"
 
 
 def _queues(schedule: _Schedule) -> Iterator[str]:
-    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it."""
-    queue: dict[str, list[tuple[float, float, float, int, float]]] = {name: [] for name in schedule.device}
+    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it.
+
+    Only the data of the first in turn may keep it idle; the devices of a gang wait for the last of them.
+    """
+    queue: dict[str, list[tuple[float, float, float, int, float, float]]] = {name: [] for name in schedule.device}
     busy: dict[str, list[tuple[float, float, int]]] = {name: [] for name in schedule.device}
     freed: dict[str, set[float]] = {name: set() for name in schedule.device}
     for outcome in schedule.outcomes.values():
@@ -261,24 +311,36 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
             if part.lost:
                 freed[part.device].add(part.end)
                 continue
-            waits = schedule.rules.split == "serial" and schedule.device[part.device].kind == "cpu"
+            narrow = schedule.tasks[outcome.task_id].width == 1
+            waits = narrow and schedule.rules.split == "serial" and schedule.device[part.device].kind == "cpu"
             after = gpu_end if waits else 0.0
-            queue[part.device].append((outcome.decided_time, part.start, part.end, outcome.task_id, after))
+            there = _data(schedule, outcome, part.device)[0]
+            if not narrow:
+                after, there = max(_data(schedule, outcome, each.device)[0] for each in live), 0.0
+            queue[part.device].append((outcome.decided_time, part.start, part.end, outcome.task_id, after, there))
     for name, spans in busy.items():
         spans.sort()
         for (_, end, one), (start, _, other) in pairwise(spans):
             if start < end:
                 yield f"{name} runs tasks {one} and {other} at once, at {start}"
     by_number = not schedule.rules.changes and not schedule.rules.waits
+    idled: dict[int, int] = {}
     for name, parts in queue.items():
         parts.sort()
         free, last = 0.0, (0.0, -1)
-        for decided, start, end, task_id, after in parts:
+        for decided, start, end, task_id, after, there in parts:
             expected = max(decided, free, after)
-            if start < expected:
+            if schedule.tasks[task_id].width > 1 and _close(start, expected):
+                pass
+            elif there > expected:
+                if not _close(start, there) and start not in freed[name]:
+                    yield f"{name} starts task {task_id} at {start}, but its parents' data is there at {there}"
+            elif start < expected and not _close(start, there):
                 yield f"{name} starts task {task_id} at {start}, out of turn (its turn is at {expected})"
             elif start > expected and start not in freed[name]:
-                yield f"{name} starts task {task_id} at {start}, although it could at {expected}"
+                idled[task_id] = idled.get(task_id, 0) + 1
+                if idled[task_id] == schedule.tasks[task_id].width:
+                    yield f"{name} starts task {task_id} at {start}, although it could at {expected}"
             if by_number and last[0] == decided and last[1] > task_id:
                 yield f"{name} serves task {last[1]} before task {task_id}, ready at the same time {decided}"
             free, last = max(free, end), (decided, task_id)
@@ -310,10 +372,14 @@ def _work(schedule: _Schedule, seconds: Seconds) -> Iterator[str]:
     concurrent = schedule.rules.split == "concurrent"
     for outcome in schedule.outcomes.values():
         live = _live(outcome)
+        if schedule.tasks[outcome.task_id].width > 1:
+            yield from _gang_work(schedule, outcome, live, speeds, seconds)
+            continue
         stretch = 1.0 + schedule.rules.penalty if concurrent and len(live) == 2 else 1.0
         for part in live:
-            work = seconds(outcome.task_id, part.device, part.share) * stretch
-            done, slack = 0.0, TOLERANCE * work
+            resident = min(_data(schedule, outcome, part.device)[1], schedule.tasks[outcome.task_id].memory_required)
+            work = seconds(outcome.task_id, part.device, part.share, resident) * stretch
+            done, slack = 0.0, TOLERANCE * seconds(outcome.task_id, part.device, part.share, 0.0) * stretch
             steps = [*speeds[part.device], (math.inf, 0.0)]
             for (begin, speed), (stop, _) in pairwise(steps):
                 span = min(part.end, stop) - max(part.start, begin)
@@ -324,3 +390,30 @@ def _work(schedule: _Schedule, seconds: Seconds) -> Iterator[str]:
                         yield f"task {outcome.task_id} runs on {part.device} while it is down"
             if abs(done - work) > slack:
                 yield f"task {outcome.task_id} has {work} s of work on {part.device}, but {done} s were done"
+
+
+def _gang_work(
+    schedule: _Schedule,
+    outcome: Outcome,
+    live: list[PartRecord],
+    speeds: dict[str, list[tuple[float, float]]],
+    seconds: Seconds,
+) -> Iterator[str]:
+    """A gang is in step: at every moment it is as fast as the slowest of its devices lets it be."""
+    if not live:
+        return
+    begin, end = live[0].start, live[0].end
+    moments = {time for part in live for time, _ in speeds[part.device] if begin < time < end}
+    done = 0.0
+    for start, stop in pairwise(sorted({begin, end, *moments})):
+        needed = 0.0
+        for part in live:
+            speed = [factor for time, factor in speeds[part.device] if time <= start][-1]
+            if speed == 0.0:
+                yield f"task {outcome.task_id} runs on {part.device} while it is down"
+                return
+            resident = min(_data(schedule, outcome, part.device)[1], schedule.tasks[outcome.task_id].memory_required)
+            needed = max(needed, seconds(outcome.task_id, part.device, 1.0, resident) / speed)
+        done += (stop - start) / needed
+    if abs(done - 1.0) > TOLERANCE:
+        yield f"task {outcome.task_id}: {done} of the work of its gang was done, not all of it"

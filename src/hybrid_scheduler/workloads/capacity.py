@@ -20,7 +20,7 @@ from typing import Unpack, get_args
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.task import TaskBatch
+from hybrid_scheduler.model.task import FloatArray, TaskBatch
 from hybrid_scheduler.physics.cost import FormulaCost, Speedup
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.fluid import fluid_makespan
@@ -72,12 +72,21 @@ def capacity_of_tasks(tasks: TaskBatch, world: World) -> float:
         raise InvalidInputError("there are no tasks, so they have no rate; give at least one")
     cluster, cost = world.cluster, world.physics.cost
     if type(cost) is not FormulaCost:
-        return len(tasks) / fluid_makespan(cost.times(tasks, cluster).sum(axis=1))
+        return len(tasks) / fluid_makespan(cost.times(tasks, cluster).sum(axis=1) * _occupied(tasks))
     # Equal devices are as fast as one that is as fast as all of them: a thousand GPUs need one column.
     number = Counter(map(_figures, cluster.devices))
     distinct = {_figures(device): device for device in cluster.devices}
-    whole = cost.times(tasks, ClusterSpec(tuple(distinct.values()))).sum(axis=1)
+    whole = cost.times(tasks, ClusterSpec(tuple(distinct.values()))).sum(axis=1) * _occupied(tasks)
     return len(tasks) / fluid_makespan(whole / np.array([number[figures] for figures in distinct]))
+
+
+def _occupied(tasks: TaskBatch) -> FloatArray:
+    """What a task takes of all devices over its time: its width, and what it really takes over its estimate."""
+    occupied = np.ones((1, 1))
+    for factor in (tasks.width, tasks.time_factor):
+        if len(factor):
+            occupied = occupied * factor[:, None]
+    return occupied
 
 
 def describe(cluster: ClusterSpec, speedup: Speedup) -> str:

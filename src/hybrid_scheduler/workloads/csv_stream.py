@@ -6,14 +6,13 @@ import csv
 from array import array
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hybrid_scheduler.model.task import cpu_base_durations
-from hybrid_scheduler.workloads.arrow_columns import BadRowError, arrow_chunk
+from hybrid_scheduler.workloads.arrow_columns import BadRowError, arrow_chunk, edges_of
 from hybrid_scheduler.workloads.chunks import TaskChunk
 from hybrid_scheduler.workloads.csv_cells import CsvFile, Parser, as_text, read_header, stream_cells
 from hybrid_scheduler.workloads.csv_tasks import refuse_two_sizes
@@ -21,7 +20,7 @@ from hybrid_scheduler.workloads.csv_trace import absent_columns, trace_column_na
 from hybrid_scheduler.workloads.opening import opened
 
 BLOCK_BYTES = 1 << 22
-INTEGERS, TEXTS = ("task_id",), ("dependencies", "kind")
+INTEGERS, TEXTS = ("task_id", "width"), ("dependencies", "kind")
 
 
 def stream_csv(path: Path) -> Iterator[TaskChunk]:
@@ -95,17 +94,19 @@ def _chunk(parsed: dict[str, Any], first: int) -> TaskChunk:
     figures = {name: parsed[name] for name in ("size", "compute_intensity", "memory_required")}
     by_formula = cpu_base_durations(parsed["size"], parsed["compute_intensity"])
     figures["duration_estimate"] = parsed.get("duration_estimate", by_formula)
+    if "width" in parsed:
+        figures["width"] = parsed["width"].astype(np.float64)
     count = len(by_formula)
-    dependencies = parsed.get("dependencies", [()] * count)
+    child, parents, megabytes = edges_of(parsed.get("dependencies", [()] * count))
     ids = parsed.get("task_id")
-    rows = np.repeat(np.arange(count), [len(parents) for parents in dependencies])
     kinds = parsed.get("kind", [])
     return TaskChunk(
         figures,
         parsed.get("arrival_time"),
         ids,
         {kind: kinds.count(kind) for kind in sorted(set(kinds))},
-        first + rows if ids is None else ids[rows],
-        np.array(list(chain.from_iterable(dependencies)), dtype=np.int64),
+        first + child if ids is None else ids[child],
+        parents,
         absent_columns({name: name for name in parsed}),
+        megabytes=megabytes,
     )

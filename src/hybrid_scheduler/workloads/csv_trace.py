@@ -27,7 +27,7 @@ def read_csv(path: str | Path) -> TraceFile:
 
     `size` (or `task_size`), `compute_intensity` and `memory_required` are required. Derived when absent: `task_id`
     (0, 1, 2, ...), `arrival_time` (all 0), `duration_estimate` (by formula), `dependencies` (none), `kind`
-    (`synthetic`). Other columns are left alone: traces carry extras.
+    (`synthetic`). `width` is optional: one device each without it. Other columns are left alone: traces carry extras.
 
     Raises:
         InvalidInputError: Names file, line, column and the rule that is broken.
@@ -81,11 +81,20 @@ def missing_column(path: object, required: str, unused: Sequence[str], header: t
 
 
 def task_columns(tasks: TaskBatch) -> dict[str, list[Any]]:
-    """The tasks as plain lists, one for each column of a trace; `dependencies` are lists of ids."""
+    """The tasks as plain lists, one for each column of a trace.
+
+    `dependencies` are lists of ids or, where data comes from there, of pairs of an id and megabytes.
+    """
     parents = tasks.task_id[tasks.parents].tolist()
+    if len(tasks.parent_mb):
+        said = not tasks.parent_mb.any()  # 0 MB are not worth a word, unless there is nothing else to say
+        pairs = zip(parents, tasks.parent_mb.tolist(), strict=True)
+        parents = [[parent, megabytes] if megabytes or said else parent for parent, megabytes in pairs]
     columns = {name: getattr(tasks, name).tolist() for name in COLUMNS[:6]}
     columns["dependencies"] = [parents[a:b] for a, b in pairwise(tasks.parent_start.tolist())]
     columns["kind"] = [tasks.kinds[i] for i in tasks.kind_index.tolist()]
+    if len(tasks.width):
+        columns["width"] = tasks.width.tolist()
     return columns
 
 
@@ -104,7 +113,7 @@ def write_csv(path: str | Path, tasks: TaskBatch) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             writer = csv.writer(_text(path, stack), lineterminator="\n")
-            writer.writerow(COLUMNS)
+            writer.writerow(columns)
             # csv writes a float as repr does: the shortest text that reads back as the same number.
             writer.writerows(zip(*columns.values(), strict=True))
     except OSError as error:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from hybrid_scheduler.model import FloatArray, IntArray, TaskBatch
+from hybrid_scheduler.model import FloatArray, TaskBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +41,15 @@ class TraceFile:
         tasks: The tasks.
         derived: The columns of the project's own format that the file does not have; they were derived.
         assumed: What else had to be decided, and what was left out.
-        width: How many devices of one kind each task occupies together, in the order of `tasks`; None: one each.
         requested_time: The run time its user asked for, in seconds, NaN where unknown; None: nobody was asked.
+        wide_on: What the wide tasks ran on, `cpu` or `gpu`; None where the file does not say.
     """
 
     tasks: TaskBatch
     derived: tuple[str, ...]
     assumed: tuple[Assumption, ...] = ()
-    width: IntArray | None = None
     requested_time: FloatArray | None = None
+    wide_on: Literal["cpu", "gpu"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,6 @@ class TableFile:
         device_names: The device of each column; it is a GPU where the name begins with `gpu`.
         derived: The task columns the file does not have; placeholders or derived.
         assumed: What else had to be decided, and what was left out.
-        width: How many devices of one kind each task occupies together, in the order of `tasks`; None: one each.
     """
 
     tasks: TaskBatch
@@ -69,7 +69,6 @@ class TableFile:
     device_names: tuple[str, ...]
     derived: tuple[str, ...]
     assumed: tuple[Assumption, ...] = ()
-    width: IntArray | None = None
 
 
 RecordedFile = TraceFile | TableFile

@@ -19,8 +19,7 @@ from hybrid_scheduler.workloads.readers.registry import recognise
 def test_philly_is_sorted_and_takes_its_time_on_a_gpu(tmp_path: Path) -> None:
     file = PhillyReader().read(put(tmp_path, "p.csv", PHILLY), 3)
     assert file.tasks.arrival_time.tolist() == [0.0, 115.0]
-    assert file.width is not None
-    assert file.width.tolist() == [4, 1]
+    assert file.tasks.width.tolist() == [4, 1]
     whole = FormulaCost().times(file.tasks, ClusterSpec.default(1)).sum(axis=1)
     assert whole[:, 1].tolist() == pytest.approx([30.5, 66.0])
     assert (whole[:, 0] > whole[:, 1]).all()
@@ -48,8 +47,7 @@ def test_alibaba_pods(tmp_path: Path) -> None:
     file = AlibabaPodsReader().read(put(tmp_path, "a.csv", ALIBABA), 3)
     assert file.tasks.arrival_time.tolist() == [0.0, 50.0, 150.0]
     assert [task.kind for task in file.tasks] == ["gpu_pod", "gpu_pod", "cpu_pod"]
-    assert file.width is not None
-    assert file.width.tolist() == [8, 1, 1]
+    assert file.tasks.width.tolist() == [8, 1, 1]
     whole = FormulaCost().times(file.tasks, ClusterSpec.default(1)).sum(axis=1)
     assert whole[:2, 1].tolist() == pytest.approx([500.0, 150.0])
     assert whole[2, 0] == pytest.approx(50.0)

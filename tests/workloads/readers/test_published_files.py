@@ -54,9 +54,8 @@ def test_philly(shared_data: Path) -> None:
     assert isinstance(file, TraceFile)
     assert len(file.tasks) == 82_247
     assert dropped(file) == []
-    assert file.width is not None
-    assert file.width.max() == 128
-    assert (file.width == 1).mean() == pytest.approx(0.93, abs=0.005)
+    assert file.tasks.width.max() == 128
+    assert (file.tasks.width == 1).mean() == pytest.approx(0.93, abs=0.005)
     found = summarise_chunks([chunk_of(file)], 1).arrivals
     assert found is not None
     assert 1 / found.rate == pytest.approx(114, abs=1)
@@ -75,8 +74,7 @@ def test_swf(shared_data: Path) -> None:
     assert isinstance(file, TraceFile)
     assert len(file.tasks) + sum(count or 0 for count in dropped(file)) == 28_489
     assert np.median(file.tasks.duration_estimate) == pytest.approx(847, abs=2)
-    assert file.width is not None
-    assert np.median(file.width) == 3
+    assert np.median(file.tasks.width) == 3
     assert file.requested_time is not None
     known = ~np.isnan(file.requested_time)
     ratio = np.median(file.requested_time[known] / file.tasks.duration_estimate[known])
@@ -108,5 +106,5 @@ def test_gavel(shared_data: Path) -> None:
     assert isinstance(file, TableFile)
     assert file.device_names == ("gpu_k80", "gpu_p100", "gpu_v100")
     ratio = file.seconds[:, 0] / file.seconds[:, 2]
-    assert ratio[file.width == 1].min() == pytest.approx(0.66, abs=0.01)
+    assert ratio[file.tasks.width == 1].min() == pytest.approx(0.66, abs=0.01)
     assert len(file.tasks) + (dropped(file)[1] or 0) == 192

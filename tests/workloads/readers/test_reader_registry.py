@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sample_files import FORMATS, OWN, TEXTS, put, sample
 
+from hybrid_scheduler import scenario
 from hybrid_scheduler.model import InvalidInputError, UnknownNameError
 from hybrid_scheduler.testing import READER_CHECKS
 from hybrid_scheduler.workloads.readers import assumptions, registry
@@ -37,8 +38,9 @@ def test_contract(tmp_path: Path, format: str, check: Callable[[Reader, Path], N
 
 
 def test_every_rule_of_a_reader_is_explained() -> None:
-    folder = Path(assumptions.__file__).parent
-    used = {rule for file in folder.glob("*.py") for rule in re.findall(r'Assumption\(\s*"(\w+)"', file.read_text())}
+    folders = Path(assumptions.__file__).parent, Path(scenario.__file__).parent
+    files = [file for folder in folders for file in folder.glob("*.py")]
+    used = {rule for file in files for rule in re.findall(r'Assumption\(\s*"(\w+)"', file.read_text())}
     assert used | {"derived"} == set(assumptions.RULES)
 
 

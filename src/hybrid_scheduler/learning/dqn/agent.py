@@ -312,9 +312,10 @@ class Agent:
         paid = self.params[GOALS : GOALS + 3] / self.params[USUAL : USUAL + 3] @ (time, outcome.energy, outcome.cost)
         self.means.reward += REWARD_RATE * (-float(paid) - self.means.reward)
         raw, records = np.array(raw_features(task_row(task))), [p for p in outcome.parts if not p.lost]
-        stretch = self.stretch if len(records) == 2 else 1.0
+        narrow = task.width == 1  # a gang takes its time on every device
+        stretch = self.stretch if narrow and len(records) == 2 else 1.0
         # A clock that has run for long may show no time at all for a very short part.
-        wholes = [max(p.end - p.start, LEAST_SECONDS) / (p.share * stretch) for p in records]
+        wholes = [max(p.end - p.start, LEAST_SECONDS) / (p.share * stretch if narrow else 1.0) for p in records]
         if not self.means.known:
             self.drift.learn_range(raw)
             self._take_scales(raw, wholes)

@@ -9,6 +9,7 @@ import numba as nb
 import numpy as np
 
 from hybrid_scheduler.learning.forest.option_search import STEPS
+from hybrid_scheduler.learning.order.gangs import ANY_NODE, devices_up, gang_lead, idle_gang, reservation
 from hybrid_scheduler.learning.order.network import (
     ADVANTAGE,
     BEST_OVER_USUAL,
@@ -54,7 +55,7 @@ from hybrid_scheduler.model.kernel import (
     WAITING_LOG,
 )
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.task_columns import FIXED, OVERTAKEN, SHARED, TASK_MEMORY, WAITING_SINCE
+from hybrid_scheduler.model.task_columns import FIXED, OVERTAKEN, SHARED, TASK_MEMORY, TASK_WIDTH, WAITING_SINCE
 
 TINY: Final = 1e-12
 FAR: Final = 4.0
@@ -148,17 +149,29 @@ def _write(row: int, device: int, helper: int, step: int, times: FloatArray, str
 
 
 @nb.njit(cache=True)
+def _write_gang(
+    row: int, lead: int, waiting: FloatArray, times: FloatArray, devices: FloatArray, out: FloatArray
+) -> int:
+    """Write that a wide task starts on a device and its gang."""
+    _write(row, lead, -1, STEPS, times, 1.0, out)
+    out[0, PART_EXPECTED] = idle_gang(times[row], devices, lead, int(waiting[row, TASK_WIDTH]))
+    return 1
+
+
+@nb.njit(cache=True)
 def _probe(number: int, waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tuple[int, int]:
     """A task and an idle device of which nothing is known for it, devices in turn; -1 when there is no such pair."""
     count = devices.shape[0]
     start = int((number * 0.7548776662466927) % 1.0 * count)
     for row in range(waiting.shape[0]):
-        memory = waiting[row, TASK_MEMORY]
+        width = int(waiting[row, TASK_WIDTH])
+        memory = waiting[row, TASK_MEMORY] / width
         fits = _fits_somewhere(memory, devices)
         for k in range(count):
             d = (start + k) % count
             unknown = math.isnan(times[row, SHARED, d])
-            if unknown and devices[d, QUEUED] == 0.0 and _may_take(memory, devices, d, fits):
+            free = devices[d, QUEUED] == 0.0 and (width == 1 or idle_gang(times[row], devices, d, width) != np.inf)
+            if unknown and free and _may_take(memory, devices, d, fits):
                 return row, d
     return -1, -1
 
@@ -176,7 +189,13 @@ def _turn(waiting: FloatArray, times: FloatArray, devices: FloatArray, limit: fl
             row = k
     if waiting[row, OVERTAKEN] < limit:
         return -1, -1
-    memory = waiting[row, TASK_MEMORY]
+    memory, width = waiting[row, TASK_MEMORY], int(waiting[row, TASK_WIDTH])
+    if width > 1:
+        device = gang_lead(times[row], devices, memory, width)
+        starts = (
+            device >= 0 and devices[device, QUEUED] == 0.0 and idle_gang(times[row], devices, device, width) < np.inf
+        )
+        return (row, device) if starts else (-1, -1)
     fits = _fits_somewhere(memory, devices)
     best, device = np.inf, -1
     for d in range(devices.shape[0]):
@@ -197,12 +216,15 @@ def _survey(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> tupl
     """
     rows, count = waiting.shape[0], devices.shape[0]
     slower, least, unsuited = np.empty((rows, count)), np.full((rows, 4), np.inf), np.zeros(count)
+    cpus, gpus = devices_up(devices, CPU, ANY_NODE), devices_up(devices, GPU, ANY_NODE)
     for k in range(rows):
-        memory = waiting[k, TASK_MEMORY]
+        width = int(waiting[k, TASK_WIDTH])
+        memory = waiting[k, TASK_MEMORY] / width
         fits = _fits_somewhere(memory, devices)
         for d in range(count):
             seconds = max(_seconds(times[k], d, 1.0, 1.0), TINY)
             usable = not math.isnan(seconds) and _may_take(memory, devices, d, fits)
+            usable = usable and width <= (gpus if devices[d, KIND] == GPU else cpus)
             slower[k, d] = seconds if usable else np.inf
             if usable:
                 least[k, SECONDS] = min(least[k, SECONDS], seconds)
@@ -326,9 +348,12 @@ def start_best(
     longest = TINY
     for k in range(waiting.shape[0]):
         longest = max(longest, now - waiting[k, WAITING_SINCE])
+    oldest, lead, until, spare = reservation(waiting, times, devices)
+    if oldest >= 0 and until < 0.0:
+        return _write_gang(oldest, lead, waiting, times, devices, out)
     x = np.empty(N_INPUTS)
     _note_room(x, facts[WAITING_COUNT], idle, up, state)
-    best = -np.inf if idle == up else 0.0
+    best, floor = -np.inf, -np.inf if idle == up else 0.0
     best_row, best_device, best_helper, best_step = -1, -1, -1, STEPS
     for k in range(waiting.shape[0]):
         _note_task(x, k, now - waiting[k, WAITING_SINCE], longest, facts[WAITING_LOG], least)
@@ -336,11 +361,21 @@ def start_best(
             busy = devices[d, QUEUED] > 0.0 or slower[k, d] == np.inf
             if busy or _has_twin(k, d, devices, slower, unsuited):
                 continue
-            seconds = _seconds(times[k], d, 1.0, 1.0)
+            seconds, width = _seconds(times[k], d, 1.0, 1.0), waiting[k, TASK_WIDTH]
+            if width > 1.0:
+                seconds = idle_gang(times[k], devices, d, int(width))
+                if seconds == np.inf:
+                    continue
+            if oldest >= 0 and devices[d, KIND] == devices[lead, KIND] and seconds > until and width > spare:
+                continue
+            # Nothing is better than the best device, and what others need is reserved.
+            lowest = -np.inf if oldest >= 0 and slower[k, d] <= 0.0 else floor
             joules, dollars = seconds * devices[d, WATTS], seconds * devices[d, PRICE]
             value = _option_score(x, seconds, joules, dollars, False, slower[k, d], unsuited[d], least[k], state)
-            if value > best:
+            if value > best and value > lowest:
                 best, best_row, best_device, best_helper, best_step = value, k, d, -1, STEPS
+            if width > 1.0 or oldest >= 0:
+                continue
             took, helper, step = _best_helper(k, d, waiting, times, devices, slower, serial, stretch)
             if took < seconds:
                 on_gpu = _seconds(times[k], d, step / STEPS, stretch)
@@ -348,10 +383,12 @@ def start_best(
                 joules = on_gpu * devices[d, WATTS] + on_cpu * devices[helper, WATTS]
                 dollars = on_gpu * devices[d, PRICE] + on_cpu * devices[helper, PRICE]
                 value = _option_score(x, took, joules, dollars, True, slower[k, d], unsuited[d], least[k], state)
-                if value > best:
+                if value > best and value > floor:
                     best, best_row, best_device, best_helper, best_step = value, k, d, helper, step
     if best_row < 0:
         return 0
+    if waiting[best_row, TASK_WIDTH] > 1.0:
+        return _write_gang(best_row, best_device, waiting, times, devices, out)
     return _write(best_row, best_device, best_helper, best_step, times, stretch, out)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError, TaskBatch
-from hybrid_scheduler.model.task import sizes_of
+from hybrid_scheduler.model.task import Dependency, sizes_of
 from hybrid_scheduler.physics.cost import gpu_speedup
 from hybrid_scheduler.workloads.csv_table import PLACEHOLDERS
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS, row_of_each
@@ -31,9 +31,8 @@ RULES = {
     "size_from_time": "the size is the one that the formula for times gives the CPU time for, at the task's intensity",
     "memory_zero": "a task whose memory is unknown moves nothing to a GPU and fits everywhere",
     "least_time": "a recorded time of 0 counts as a millisecond",
+    "data_from_files": "from each parent come the files that it writes and the task reads, by their sizes",
     "arrive_together": "a file without arrivals: all tasks arrive at 0",
-    "one_device": "a job that occupied several devices together (its width) runs as one task on one device, for its "
-    "recorded time",
     "width_one": "a job that does not say its processors has one",
     "processors_are_cpus": "a processor of a log is one CPU",
     "parent_absent": "a job that follows one that is not among the tasks waits for none",
@@ -46,6 +45,9 @@ RULES = {
     "size_is_bytes": "a kernel's size is the bytes of its data",
     "kernel_figures": "intensity, memory and nominal time of a kernel follow from its kind and size",
     "thousand_steps": "a training job is a thousand steps",
+    "estimates_requested": "schedulers are told the time that users asked for, and a size that follows from it; tasks "
+    "take their recorded time (`--estimates nominal` tells them the recorded time)",
+    "node_as_wide": "where nobody describes the node, it has as many devices as the widest task occupies",
 }
 """Every rule of the built-in readers by name."""
 
@@ -61,7 +63,7 @@ def trace_of_jobs(
     memory: FloatArray | None = None,
     width: IntArray | None = None,
     requested_time: FloatArray | None = None,
-    dependencies: Sequence[Sequence[int]] | None = None,
+    dependencies: Sequence[Sequence[Dependency]] | None = None,
     kind: Sequence[str] | None = None,
     assumed: Sequence[Assumption] = (),
 ) -> TraceFile:
@@ -77,7 +79,7 @@ def trace_of_jobs(
         memory: Megabytes, NaN where unknown; None: unknown.
         width: How many devices each occupied together; None: one each.
         requested_time: What their users asked for, in seconds, NaN where unknown.
-        dependencies: Ids of their parents.
+        dependencies: Ids of their parents, or pairs of an id and the megabytes that come from there.
         kind: What they do.
         assumed: What the reader has decided already.
 
@@ -110,13 +112,14 @@ def trace_of_jobs(
             duration_estimate=on_cpu,
             dependencies=dependencies,
             kind=kind,
+            width=width,
         )
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
     rows = row_of_each(np.arange(count) if task_id is None else task_id, tasks)
-    width = None if width is None else width[rows]
     requested = None if requested_time is None else requested_time[rows]
-    return TraceFile(tasks, (), (*said, *one_device(width)), width, requested)
+    wide_on: Literal["cpu", "gpu"] = "cpu" if on_gpu is None or not on_gpu.any() else "gpu"
+    return TraceFile(tasks, (), tuple(said), requested, wide_on)
 
 
 def table_of_times(
@@ -139,27 +142,15 @@ def table_of_times(
         columns: Task columns that the file has; the others are placeholders.
     """
     filled: dict[str, Any] = {name: np.full(len(seconds), value) for name, value in PLACEHOLDERS.items()}
-    tasks = TaskBatch.from_columns(**{**filled, **columns}, duration_estimate=seconds[:, 0], kind=kind)
+    tasks = TaskBatch.from_columns(**{**filled, **columns}, duration_estimate=seconds[:, 0], kind=kind, width=width)
     given = {*columns, *(() if kind is None else ("kind",))}
     derived = tuple(name for name in COLUMNS if name not in given)
-    return TableFile(tasks, seconds, device_names, derived, (*assumed, *one_device(width)), width)
+    return TableFile(tasks, seconds, device_names, derived, tuple(assumed))
 
 
 def dropped(count: int, text: str) -> list[Assumption]:
     """The statement that so many jobs were left out; none when there were none."""
     return [Assumption("dropped", f"{count} {text}: left out", tasks=count)] if count else []
-
-
-def one_device(width: IntArray | None) -> list[Assumption]:
-    """The statement that jobs of several devices run on one; none when there are none."""
-    wide = 0 if width is None else int((width > 1).sum())
-    if width is None or not wide:
-        return []
-    text = (
-        f"{wide} tasks occupied several devices together, up to {width.max()}; each runs as one task on one device, "
-        "for its recorded time"
-    )
-    return [Assumption("one_device", text, tasks=wide)]
 
 
 def _at_least(seconds: FloatArray, said: list[Assumption]) -> FloatArray:
