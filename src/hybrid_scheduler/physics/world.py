@@ -9,9 +9,11 @@ import numpy as np
 
 from hybrid_scheduler.model.device_columns import PRICE
 from hybrid_scheduler.model.label import LabelBatch
+from hybrid_scheduler.model.outcome import GraphFacts
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
 from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.graph_facts import graph_facts
 from hybrid_scheduler.physics.optimum import best_idle_seconds, idle_optimum
 from hybrid_scheduler.physics.settings import Physics
 
@@ -112,3 +114,7 @@ class TimedTasks:
         """For each task the seconds below which no execution can be, any fraction allowed."""
         table, facts = self.world.cluster.public_table(), self.world.physics.facts()
         return best_idle_seconds(self.realised, self.tasks.memory_required, table, facts)
+
+    def graphs(self) -> GraphFacts | None:
+        """What metrics of graphs need; None where no task depends on another."""
+        return graph_facts(self) if self.tasks.has_dependencies else None
