@@ -101,6 +101,7 @@ def test_parameters() -> None:
         ("lu:tiles", "'tiles' of preset lu must be a whole number"),
         ("layered:edges=nan", "edges of preset layered is nan"),
         ("layered:layers=100000,width=1000", "has 100000000 tasks in a graph, but it must be at most 1000000"),
+        ("layered:layers=1000,width=200", "has 39960000 possible edges .* at most 20000000"),
         ("choleski", "unknown preset 'choleski': did you mean 'cholesky'"),
     ],
 )

@@ -13,7 +13,7 @@ class Cholesky(TiledPreset):
     """``A = L L^T`` of a symmetric matrix, lower half, right-looking.
 
     Buttari, Langou, Kurzak and Dongarra, "A class of parallel tiled linear algebra algorithms for multicore
-    architectures", Parallel Computing 35(1), 2009, algorithm 1.
+    architectures", Parallel Computing 35(1), 2009.
     """
 
     name = "cholesky"

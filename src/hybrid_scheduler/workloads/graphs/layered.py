@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.workloads.graphs.base import GraphPreset, TaskGraph, parameter
 from hybrid_scheduler.workloads.graphs.drawn import draw_data, draw_tasks
 from hybrid_scheduler.workloads.streams import Streams
+
+MOST_EDGES = 20_000_000
+"""Pairs of tasks of neighbouring layers: every one is drawn."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,15 @@ class Layered(GraphPreset):
     width: int = parameter(10, 1, 1000, "tasks of a layer")
     edges: float = parameter(0.3, 0.0, 1.0, "probability of an edge between tasks of neighbouring layers")
     ccr: float = parameter(0.1, 0.0, 1000.0, "communication-to-computation ratio")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        possible = (self.layers - 1) * self.width**2
+        if possible > MOST_EDGES:
+            raise InvalidInputError(
+                f"preset {self.text} has {possible} possible edges (layers and the square of width), but it must have "
+                f"at most {MOST_EDGES}"
+            )
 
     @property
     def tasks(self) -> int:

@@ -12,8 +12,7 @@ from hybrid_scheduler.workloads.graphs.tiled import Kernel, TiledPreset
 class Lu(TiledPreset):
     """``A = L U`` without pivoting, right-looking.
 
-    The graph of Gaussian elimination by blocks (Golub and Van Loan, "Matrix Computations", section 3.2), as the
-    run-time systems' own examples run it.
+    Gaussian elimination by blocks: Golub and Van Loan, "Matrix Computations", section 3.2.
     """
 
     name = "lu"

@@ -22,8 +22,8 @@ class MapReduce(GraphPreset):
     name = "map_reduce"
     summary = "map tasks, and reduce tasks that each take a share of what every map task made"
 
-    maps: int = parameter(40, 1, 100_000, "map tasks")
-    reduces: int = parameter(10, 1, 100_000, "reduce tasks")
+    maps: int = parameter(40, 1, 1000, "map tasks")
+    reduces: int = parameter(10, 1, 1000, "reduce tasks")
     split_mb: float = parameter(64.0, 0.0, 1e6, "megabytes of input of a map task")
 
     @property

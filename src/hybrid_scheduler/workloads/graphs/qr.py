@@ -12,8 +12,9 @@ from hybrid_scheduler.workloads.graphs.tiled import Kernel, TiledPreset
 class Qr(TiledPreset):
     """``A = Q R`` with a flat tree: the tiles of a column are eliminated one after the other against the diagonal.
 
-    Buttari et al., Parallel Computing 35(1), 2009, algorithm 2. `geqrt` leaves the reflectors below the diagonal of its
-    tile and R on and above it: `ormqr` takes the former, `tsqrt` the latter, so they do not wait for each other.
+    Buttari, Langou, Kurzak and Dongarra, Parallel Computing 35(1), 2009. `geqrt` leaves the reflectors below the
+    diagonal of its tile and R on and above it: `ormqr` takes the former, `tsqrt` the latter, so they do not wait for
+    each other.
     """
 
     name = "qr"
