@@ -10,11 +10,13 @@ import numpy as np
 from hybrid_scheduler.model.device_columns import PRICE
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import LabelBatch
+from hybrid_scheduler.model.outcome import GraphFacts
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
 from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.physics.calibrated import CalibratedCost
 from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.graph_facts import graph_facts
 from hybrid_scheduler.physics.optimum import ROUNDING, best_idle_seconds, gangs_optimum, idle_optimum
 from hybrid_scheduler.physics.settings import Physics
 
@@ -174,3 +176,7 @@ class TimedTasks:
             return least
         together, _ = gangs_optimum(times, self.tasks.memory_required, table, self.tasks.width)
         return np.where(self.tasks.width > 1, together * (1.0 - ROUNDING), least)
+
+    def graphs(self) -> GraphFacts | None:
+        """What metrics of graphs need; None where no task depends on another."""
+        return graph_facts(self) if self.tasks.has_dependencies else None
