@@ -21,6 +21,16 @@ from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 
 REHEARSAL_TASKS = 8
+BOUNDED = ("makespan", "avg_response")
+"""The figures that have a lower bound."""
+GAP = MetricInfo(
+    "gap",
+    "mean response above the lower bound",
+    "gap",
+    "share",
+    False,
+    "Mean response over the lower bound of the same tasks, less 1.",
+)
 DECISION = MetricInfo("decision_us", "mean time of a decision", "decision", "µs", False, "By the clock on the wall.")
 """What stands beside the metrics: how long a scheduler thinks."""
 LEARNING_COUNTERS = ("updates", "refits", "refit_checks")
@@ -38,15 +48,18 @@ class SchedulerResult:
         metrics: Every registered metric of the counted tasks.
         decision_us: Mean microseconds per decision, by the wall clock.
         learning: What a learner counted (`LEARNING_COUNTERS`).
+        gap: How far `makespan` and `avg_response` are above the lower bound of the tasks it finished, as a share of the
+            bound; None where there is none.
     """
 
     metrics: Mapping[str, Value]
     decision_us: float
     learning: Mapping[str, int] = field(default_factory=dict)
+    gap: Mapping[str, float | None] = field(default_factory=lambda: dict.fromkeys(BOUNDED))
 
     def figures(self) -> dict[str, Value]:
         """All of them, in the words of the document."""
-        return {**self.metrics, "decision_us": self.decision_us, **self.learning}
+        return {**self.metrics, "gap": dict(self.gap), "decision_us": self.decision_us, **self.learning}
 
     def __getattr__(self, name: str) -> Any:
         """A metric or counter by its name: `result["mct"].avg_response`."""
@@ -139,9 +152,11 @@ class Comparison:
             if keep is not None:
                 keep(name, outcomes)
             learning = {key: count - before[key] for key, count in _learned(scheduler).items()}
-            results[name] = SchedulerResult(summarise(outcomes, warmup=self.warmup), decision_us, learning)
+            metrics, bound = summarise(outcomes, warmup=self.warmup), None
             if not outcomes.failed[self.warmup :].all():
-                bounds.append(race.lower_bound(outcomes))
+                bound = race.lower_bound(outcomes)
+                bounds.append(bound)
+            results[name] = SchedulerResult(metrics, decision_us, learning, gaps(metrics, bound))
         return ComparisonResult(self, _lowest(bounds), results, perf_counter() - began)
 
     def workload_facts(self) -> dict[str, object]:
@@ -159,6 +174,15 @@ class Comparison:
                 outcomes = race.run(scheduler.clone(), progress=lambda _: None)
             summarise(outcomes)
             race.lower_bound(outcomes)
+
+
+def gaps(metrics: Mapping[str, Value], bound: LowerBound | None) -> dict[str, float | None]:
+    """What a scheduler reached over the lower bound, less 1, for every figure that has one."""
+    found: dict[str, float | None] = {}
+    for name in BOUNDED:
+        reached, least = metrics.get(name), None if bound is None else getattr(bound, name)
+        found[name] = reached / least - 1.0 if isinstance(reached, int | float) and least else None
+    return found
 
 
 @contextmanager

@@ -56,12 +56,14 @@ class Advance:
     Attributes:
         by_scheduler: What each scheduler has finished.
         least_seconds: By scheduler, below which no execution of each of these tasks can be.
+        whole_seconds: By scheduler, what each of them takes on every device.
         finished: The tasks that are now over for everybody.
         efforts: What it took of each scheduler that still races.
     """
 
     by_scheduler: Mapping[str, OutcomeBatch]
     least_seconds: Mapping[str, FloatArray]
+    whole_seconds: Mapping[str, FloatArray]
     finished: Finished
     efforts: Mapping[str, Effort]
 
