@@ -206,6 +206,8 @@ def _legend(result: ComparisonResult, order: list[str], goal: str) -> list[str]:
             best = min(value for value in reached if value is not None)
             above = f" (the best is {best / least:.2f} times that)" if least > 0 else ""
             parts.append(f"{words} {_seconds(least)}{above}")
+        if result.whole_makespan is not None:
+            parts.append(f"makespan of tasks that are not divided {_seconds(result.whole_makespan)}")
         lines.append(f"lower bound: {', '.join(parts)}")
     facts = comparison.workload_facts()
     origin = next(f"{key} {facts[key]}" for key in ("preset", "trace", "table", "tasks") if key in facts)

@@ -78,24 +78,26 @@ class ComparisonResult:
         lower_bound: What no scheduler could beat; None when no task finished.
         schedulers: The figures by name, in the order of the comparison.
         wall_seconds: The races, their statistics and bounds; no imports, no compilation.
+        whole_makespan: What a scheduler proved that no schedule of *whole* tasks can beat
+            (`Scheduler.proved_makespan`); one that divides tasks may. None when nobody proved anything.
     """
 
     comparison: Comparison
     lower_bound: LowerBound | None
     schedulers: Mapping[str, SchedulerResult]
     wall_seconds: float
+    whole_makespan: float | None = None
 
     def to_json(self) -> dict[str, object]:
         """The document of `hms compare --json`; all but `wall_seconds` and `decision_us` follows from the seed."""
-        bound = self.lower_bound
+        least = {name: None if self.lower_bound is None else getattr(self.lower_bound, name) for name in BOUNDED}
+        if self.whole_makespan is not None:
+            least["whole_makespan"] = self.whole_makespan
         return {
             "seed": self.comparison.seed,
             "workload": self.comparison.workload_facts(),
             "cluster": self.comparison.world.facts(),
-            "lower_bound": {
-                "makespan": None if bound is None else bound.makespan,
-                "avg_response": None if bound is None else bound.avg_response,
-            },
+            "lower_bound": least,
             "schedulers": {name: result.figures() for name, result in self.schedulers.items()},
             "wall_seconds": self.wall_seconds,
         }
@@ -157,11 +159,23 @@ class Comparison:
                 bound = race.lower_bound(outcomes)
                 bounds.append(bound)
             results[name] = SchedulerResult(metrics, decision_us, learning, gaps(metrics, bound))
-        return ComparisonResult(self, _lowest(bounds), results, perf_counter() - began)
+        lowest, seconds = _lowest(bounds), perf_counter() - began
+        return ComparisonResult(self, lowest, results, seconds, self._whole_makespan(lowest, results))
 
     def workload_facts(self) -> dict[str, object]:
         """Where the tasks come from, and how they are raced."""
         return {**self.source, "tasks": len(self.tasks), "warmup": self.warmup, "isolated": self.isolated}
+
+    def _whole_makespan(self, lowest: LowerBound | None, results: Mapping[str, SchedulerResult]) -> float | None:
+        """The largest proof for whole tasks that holds in this race: for all tasks, at the times that were told."""
+        world = self.world
+        told = world.physics.noise == 0.0 and not world.cluster.disturbances
+        if lowest is None or not told or self.warmup or self.isolated:
+            return None
+        if any(result.metrics.get("failed") for result in results.values()):
+            return None
+        proofs = [scheduler.proved_makespan() for scheduler in self.schedulers.values()]
+        return max((max(proof, lowest.makespan) for proof in proofs if proof is not None), default=None)
 
     def _race(self, tasks: TaskBatch, warmup: int) -> Race:
         return Race(tasks, self.world, seed=self.seed, isolated=self.isolated, warmup=warmup)

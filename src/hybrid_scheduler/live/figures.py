@@ -22,8 +22,8 @@ GROUP = 1024
 class ResponseFloor:
     """What nobody can respond in, summed over tasks that finish bit by bit.
 
-    A bound for each of several groups of tasks is one for all of them, so tasks are bounded in groups of `GROUP` as they
-    finish (`physics.response`); those of a group that is not full yet count with their best time on an idle node.
+    A bound for each of several groups of tasks is one for all of them, so tasks are bounded in groups of `GROUP` as
+    they finish (`physics.response`); those of a group that is not full yet count with their best time on an idle node.
     """
 
     def __init__(self, world: World) -> None:

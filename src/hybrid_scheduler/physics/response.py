@@ -11,19 +11,19 @@ a preemptive one of a single machine with works p_i and the same completion time
 sum of completion times than shortest remaining time first (Schrage, Operations Research 16, 1968).
 
 *Mean busy times* (`HALF`). Let x_i(t) be the rate of progress of task i and M_i the mean of t weighted with it. No task
-goes on faster than 1 / b_i, b_i being its least time with all of a node to itself, so C_i >= M_i + b_i / 2. The works p_i
+goes on faster than 1 / b_i, b_i being its least time with a node to itself, so C_i >= M_i + b_i / 2. The works p_i
 share the aggregate, and the sum of M_i is least when the smallest p_i that is there goes first, preemptively (Goemans,
-Queyranne, Schulz, Skutella and Wang, SIAM J. Discrete Math. 15, 2002, for the single machine). Together: the sum of
-C_i is at least that sum plus the halves of b_i.
+Queyranne, Schulz, Skutella and Wang, SIAM J. Discrete Math. 15, 2002, for the single machine). Together: the sum of C_i
+is at least that sum plus the halves of b_i.
 
 *Prices of device seconds* (`PRICES`). Charge c_d >= 0 for every second of device d until H. Without the charges a
 schedule pays at least what it pays with them, less what all seconds together cost: c_d (H - r) summed over devices, r
 being the first release. With the charges every task decides by itself: it ends until H and pays its time and all its
 device seconds, V_i = min over whole devices and divisions, or it ends after H and responds in H - r_i or more. So the
-sum of responses is at least sum_i min(V_i, max(H - r_i, b_i)) - (H - r) sum_d c_d, for any prices (Lagrangian relaxation
-of the capacity). A division between g and c pays max(l_g, l_c) + c_g l_g + c_c l_c, l_g = f (1 + penalty) T_g and l_c
-likewise; that is convex and piecewise linear in f, so least at an end, where a whole device is cheaper, or where both
-parts are equally long.
+sum of responses is at least sum_i min(V_i, max(H - r_i, b_i)) - (H - r) sum_d c_d, for any prices: the Lagrangian
+relaxation of the capacity. A division between g and c pays max(l_g, l_c) + c_g l_g + c_c l_c, where the parts take
+l_g = f (1 + penalty) T_g and l_c likewise; that is convex and piecewise linear in f, so least at an end, where a whole
+device is cheaper, or where both parts are equally long.
 
 A bound for each of several groups of tasks is a bound for all of them, because each holds in every schedule. So the
 tasks are also cut into windows of `WINDOW` releases, and each takes its best.
