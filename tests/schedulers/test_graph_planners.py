@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper_graphs import HEFT_EDGES, HEFT_TIMES, PEFT_EDGES, PEFT_TIMES, Edges, graph_of, world_of
 
+from hybrid_scheduler.engine.driver import Driver, simulated_node
 from hybrid_scheduler.engine.live import LiveRace
 from hybrid_scheduler.model import Task, TaskBatch
 from hybrid_scheduler.model.errors import InvalidInputError
@@ -225,6 +226,47 @@ def test_a_plan_is_kept_when_nothing_comes_in_between(name: str) -> None:
         outcomes = CheckedRace(*world_of(times, edges)).run(create_scheduler(name))
         assert outcomes.finish_time == pytest.approx(plan.end)
         assert [part.start for outcome in outcomes for part in outcome.parts] == pytest.approx(plan.begin)
+
+
+@pytest.mark.parametrize("name", PLANNERS)
+def test_a_plan_knows_what_the_node_does_with_data(name: str) -> None:
+    # Two nodes with GPUs of unlike links; tasks save what is on their GPU already; a second graph comes later.
+    devices = (
+        Device("cpu_0", "cpu"),
+        Device("gpu_0", "gpu", bandwidth=200.0, memory_mb=400.0),
+        Device("gpu_1", "gpu", bandwidth=800.0, latency=0.05),
+        Device("cpu_1", "cpu", node=1),
+        Device("gpu_2", "gpu", speed=2.0, node=1),
+    )
+    drawn = np.random.default_rng(7)
+    tasks = [
+        Task(
+            i,
+            float(drawn.uniform(200.0, 2000.0)),
+            float(drawn.uniform(0.0, 1.0)),
+            float(drawn.uniform(10.0, 500.0)),
+            arrival_time=0.0 if i < 60 else 2.5,
+            dependencies=tuple(  # type: ignore[misc]
+                (int(parent), float(drawn.uniform(0.0, 400.0)))
+                for parent in set(drawn.integers(max(0, i - 12), i, 2) if i % 60 > 5 else ())
+            ),
+        )
+        for i in range(120)
+    ]
+    race = CheckedRace(TaskBatch.from_tasks(tasks), World(ClusterSpec(devices, network_bandwidth=500.0)))
+    scheduler = planner(name)
+    node = simulated_node(scheduler, race, race.world)
+    node.add(race.timed)
+    Driver(scheduler, node).prepare(race.tasks)
+    plan = scheduler._planned
+    assert {each.device for each in plan.values()} == set(range(5))
+    for outcome in race.run(create_scheduler(name)):
+        each, (part,) = plan[outcome.task_id], outcome.parts
+        assert (part.device, part.start, part.end) == (
+            devices[each.device].name,
+            pytest.approx(each.begin),
+            pytest.approx(each.end),
+        )
 
 
 @pytest.mark.parametrize("name", PLANNERS)
