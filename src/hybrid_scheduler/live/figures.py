@@ -70,7 +70,7 @@ class Means:
         Args:
             outcomes: What became of them.
             least_seconds: Below this no response to each of them can be.
-            whole_seconds: What each of them takes on every device.
+            whole_seconds: What each of them takes on every device at least.
         """
         if len(outcomes) == 0:
             return
@@ -121,7 +121,8 @@ class Bounds:
         whole = np.array([label.seconds for label in finished.labels])
         self.tasks += len(finished)
         self.seconds += float(finished.least_seconds.sum())
-        self._response.add(np.array([task.arrival_time for task in finished.tasks]), finished.least_seconds, whole)
+        arrival = np.array([task.arrival_time for task in finished.tasks])
+        self._response.add(arrival, finished.least_seconds, finished.whole_seconds)
         # A share of a task costs at least its share of the cheapest whole (fixed parts and penalties only add).
         self.energy += float(busy_energy(self._cluster, whole).min(axis=1).sum())
         self.cost += float((whole * self._price).min(axis=1).sum())

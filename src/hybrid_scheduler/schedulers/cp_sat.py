@@ -14,7 +14,7 @@ from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.schedulers.base import Explanation
-from hybrid_scheduler.schedulers.batch import BatchScheduler, Mapping, _allowed_times
+from hybrid_scheduler.schedulers.batch import BatchScheduler, Mapping, allowed_times
 from hybrid_scheduler.schedulers.exact_plan import ExactProblem, import_cp_sat, solve
 from hybrid_scheduler.schedulers.min_min import min_min
 
@@ -171,14 +171,13 @@ def _problem(tasks: Sequence[Task], view: ClusterView) -> ExactProblem:
     """Tasks as rows, parents before children."""
     row = {task.task_id: i for i, task in enumerate(tasks)}
     devices = len(view.names)
-    saved = getattr(view, "resident", np.zeros(0))
     return ExactProblem(
-        _allowed_times(tasks, view),
+        allowed_times(tasks, view),
         view.now + view.backlog,
         np.array([max(task.arrival_time, view.now) for task in tasks]),
         [[row[parent] for parent in task.dependencies] for task in tasks],
         [list(task.dependency_mb or (0.0,) * len(task.dependencies)) for task in tasks],
         view.links if view.links.size else np.zeros((devices, devices)),
-        saved if saved.size else np.zeros(devices),
+        view.resident if view.resident.size else np.zeros(devices),
         np.array([task.memory_required for task in tasks]),
     )
