@@ -20,6 +20,7 @@ from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
 from hybrid_scheduler.config.service import SHORTEST_TOKEN, SMALLEST_STORE, ServiceSettings
 from hybrid_scheduler.config.yaml_reader import DEEPEST
 from hybrid_scheduler.live import backlogs, command_queue, lessons, runner
+from hybrid_scheduler.live.figures import GROUP
 from hybrid_scheduler.live.learning_watch import FIGURES_SECONDS
 from hybrid_scheduler.live.totals import RESPONSE_BOUNDS
 from hybrid_scheduler.metrics.overloaded import SERVICE_TIMES
@@ -28,7 +29,9 @@ from hybrid_scheduler.model.ranges import SECONDS
 from hybrid_scheduler.physics.cost import MAX_SPEEDUP
 from hybrid_scheduler.physics.device import MOST_DEVICES, Device
 from hybrid_scheduler.physics.optimum import STEPS
+from hybrid_scheduler.physics.response import WINDOW
 from hybrid_scheduler.physics.settings import DOLLARS_PER_KWH
+from hybrid_scheduler.schedulers.cp_sat import CpSat
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.hybrid_queue import HybridQueue
 from hybrid_scheduler.schedulers.rl_agent import LOG_EVERY, DQNScheduler
@@ -85,6 +88,7 @@ def _facts() -> dict[str, list[str]]:
     penalty, http, wait = f"{physics.coexecution_penalty:.0%}".replace("%", " %"), http_protocol, DEFAULT_TIMEOUTS
     held, queue = wait.ping + wait.pong + wait.grace, HybridQueue()
     return {
+        "bounds.md": [f"windows of {WINDOW:,} tasks", f"{GROUP:,} at a time", f"up to {CpSat().most_tasks} tasks"],
         "README.md": [PYTHON],
         "learners.md": [
             f"every {forest.retrain_interval} tasks",
@@ -174,7 +178,14 @@ KNOWN = {
         "over seeds 1 to 5",
     ],
     "architecture.md": ["above 0 and at most 1", "one part of share 1", "scaled to sum 1"],
-    "bounds.md": ["adding up to 1"],
+    "bounds.md": [
+        "adding up to 1",
+        "one machine of rate 1",
+        "(Schrage 1968)",
+        "(Goemans et al. 2002)",
+        "at loads below 1",
+        "reached / bound - 1",
+    ],
     "learners.md": [
         "at least one is above 0",
         "the best score above 0 starts",

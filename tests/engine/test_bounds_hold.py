@@ -87,7 +87,7 @@ def test_bounds_are_tight_where_they_can_be() -> None:
     tasks = [Task(i, 100.0, 0.5, 1.0, 3.0, 2.0) for i in range(5)]
     race = CheckedRace(TaskBatch.from_tasks(tasks), World(single))
     bound = race.lower_bound(race.run(create_scheduler("cpu_only")))
-    assert (bound.makespan, bound.avg_response) == pytest.approx((10.0, 2.0))
+    assert (bound.makespan, bound.avg_response) == pytest.approx((10.0, 6.0))
     chain = [Task(i, 100.0, 0.5, 1.0, 3.0, 2.0, (i - 1,) if i else ()) for i in range(5)]
     race = CheckedRace(TaskBatch.from_tasks(chain), World(single))
     bound = race.lower_bound(race.run(create_scheduler("cpu_only")))

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.engine import race as race_module
-from hybrid_scheduler.engine.compare import Comparison, _few
+from hybrid_scheduler.engine.compare import Comparison, _few, gaps
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model import ClusterView, Decision, InvalidInputError, Outcome, OutcomeBatch, Task, TaskBatch
+from hybrid_scheduler.physics.bounds import LowerBound
 from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Disturbance
 from hybrid_scheduler.physics.settings import Physics
@@ -57,6 +58,21 @@ def test_figures_are_those_of_the_race() -> None:
         outcomes = race.run(create_scheduler(name))
         assert result.schedulers[name].metrics == summarise(outcomes, warmup=race.warmup)
         assert result.lower_bound == race.lower_bound(outcomes)
+
+
+def test_gaps_are_what_was_reached_above_the_bound_of_the_same_tasks() -> None:
+    result = Comparison(workload(), contestants(), seed=3, warmup=50).run()
+    bound = result.lower_bound
+    assert bound is not None
+    for figures in result.to_json()["schedulers"].values():  # type: ignore[attr-defined]
+        assert figures["gap"] == {
+            "makespan": pytest.approx(figures["makespan"] / bound.makespan - 1.0),
+            "avg_response": pytest.approx(figures["avg_response"] / bound.avg_response - 1.0),
+        }
+        assert min(figures["gap"].values()) >= 0.0
+    assert gaps({"makespan": 2.0, "avg_response": None}, bound)["avg_response"] is None
+    assert gaps({"makespan": 2.0, "avg_response": 1.0}, None) == {"makespan": None, "avg_response": None}
+    assert gaps({"makespan": 2.0}, LowerBound(0.0, 0.0))["makespan"] is None
 
 
 def test_the_document_is_json_and_complete() -> None:

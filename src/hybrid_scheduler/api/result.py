@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid_scheduler.engine.compare import ComparisonResult, SchedulerResult
+from hybrid_scheduler.engine.compare import GAP, ComparisonResult, SchedulerResult
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import TaskBatch
@@ -175,6 +175,9 @@ def _flat(figures: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in figures.items():
         if not isinstance(value, Mapping):
             row[name] = value
+            continue
+        if name == GAP.name:
+            row |= {f"{name}_{metric}": of_metric for metric, of_metric in value.items()}
             continue
         row[name] = value.get(f"average_{name}")
         for device, of_device in value.items():

@@ -15,7 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from hybrid_scheduler.engine.compare import DECISION, ComparisonResult
+from hybrid_scheduler.engine.compare import DECISION, GAP, ComparisonResult
 from hybrid_scheduler.metrics.base import MetricInfo
 from hybrid_scheduler.metrics.registry import metric_infos
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -37,20 +37,22 @@ class Column:
     @property
     def info(self) -> MetricInfo:
         """What it is called, and its unit."""
-        return DECISION if self.metric == DECISION.name else metric_infos()[self.metric]
+        beside = {DECISION.name: DECISION, GAP.name: GAP}
+        return beside.get(self.metric) or metric_infos()[self.metric]
 
 
 COLUMNS = (
     Column("avg_response", 0),
     Column("p95_response", 2),
-    Column("p99_response", 6),
-    Column("avg_wait", 5),
-    Column("avg_time", 7),
+    Column("p99_response", 7),
+    Column("gap", 5),
+    Column("avg_wait", 6),
+    Column("avg_time", 8),
     Column("makespan", 1),
     Column("energy", 3),
     Column("cost", 4),
-    Column("load_balance", 8),
-    Column("decision_us", 9),
+    Column("load_balance", 9),
+    Column("decision_us", 10),
 )
 GRAPH_COLUMNS = (*COLUMNS, Column("slr", 2), Column("speedup", 3), Column("efficiency", 10))
 ISOLATED_COLUMNS = (
@@ -111,7 +113,8 @@ class Grid:
         self.columns = ISOLATED_COLUMNS if isolated else usual
         self._goal = "total time" if isolated else "mean response"
         self._figures: dict[str, Mapping[str, Any]] = {
-            name: scheduler.figures() for name, scheduler in result.schedulers.items()
+            name: {**scheduler.figures(), GAP.name: scheduler.gap["avg_response"]}
+            for name, scheduler in result.schedulers.items()
         }
         # Nobody wins by failing tasks; who has no figure has finished nothing.
         figures, key = self._figures, self.columns[0].metric
@@ -205,6 +208,8 @@ def _legend(result: ComparisonResult, order: list[str], goal: str) -> list[str]:
             best = min(value for value in reached if value is not None)
             above = f" (the best is {best / least:.2f} times that)" if least > 0 else ""
             parts.append(f"{words} {_seconds(least)}{above}")
+        if result.whole_makespan is not None:
+            parts.append(f"makespan of tasks that are not divided {_seconds(result.whole_makespan)}")
         lines.append(f"lower bound: {', '.join(parts)}")
     facts = comparison.workload_facts()
     origin = next(f"{key} {facts[key]}" for key in ("preset", "trace", "table", "tasks") if key in facts)

@@ -21,6 +21,16 @@ from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 
 REHEARSAL_TASKS = 8
+BOUNDED = ("makespan", "avg_response")
+"""The figures that have a lower bound."""
+GAP = MetricInfo(
+    "gap",
+    "mean response above the lower bound",
+    "gap",
+    "share",
+    False,
+    "Mean response over the lower bound of the same tasks, less 1.",
+)
 DECISION = MetricInfo("decision_us", "mean time of a decision", "decision", "µs", False, "By the clock on the wall.")
 """What stands beside the metrics: how long a scheduler thinks."""
 LEARNING_COUNTERS = ("updates", "refits", "refit_checks")
@@ -38,15 +48,18 @@ class SchedulerResult:
         metrics: Every registered metric of the counted tasks.
         decision_us: Mean microseconds per decision, by the wall clock.
         learning: What a learner counted (`LEARNING_COUNTERS`).
+        gap: How far `makespan` and `avg_response` are above the lower bound of the tasks it finished, as a share of the
+            bound; None where there is none.
     """
 
     metrics: Mapping[str, Value]
     decision_us: float
     learning: Mapping[str, int] = field(default_factory=dict)
+    gap: Mapping[str, float | None] = field(default_factory=lambda: dict.fromkeys(BOUNDED))
 
     def figures(self) -> dict[str, Value]:
         """All of them, in the words of the document."""
-        return {**self.metrics, "decision_us": self.decision_us, **self.learning}
+        return {**self.metrics, "gap": dict(self.gap), "decision_us": self.decision_us, **self.learning}
 
     def __getattr__(self, name: str) -> Any:
         """A metric or counter by its name: `result["mct"].avg_response`."""
@@ -65,24 +78,26 @@ class ComparisonResult:
         lower_bound: What no scheduler could beat; None when no task finished.
         schedulers: The figures by name, in the order of the comparison.
         wall_seconds: The races, their statistics and bounds; no imports, no compilation.
+        whole_makespan: What a scheduler proved that no schedule of *whole* tasks can beat
+            (`Scheduler.proved_makespan`); one that divides tasks may. None when nobody proved anything.
     """
 
     comparison: Comparison
     lower_bound: LowerBound | None
     schedulers: Mapping[str, SchedulerResult]
     wall_seconds: float
+    whole_makespan: float | None = None
 
     def to_json(self) -> dict[str, object]:
         """The document of `hms compare --json`; all but `wall_seconds` and `decision_us` follows from the seed."""
-        bound = self.lower_bound
+        least = {name: None if self.lower_bound is None else getattr(self.lower_bound, name) for name in BOUNDED}
+        if self.whole_makespan is not None:
+            least["whole_makespan"] = self.whole_makespan
         return {
             "seed": self.comparison.seed,
             "workload": self.comparison.workload_facts(),
             "cluster": self.comparison.world.facts(),
-            "lower_bound": {
-                "makespan": None if bound is None else bound.makespan,
-                "avg_response": None if bound is None else bound.avg_response,
-            },
+            "lower_bound": least,
             "schedulers": {name: result.figures() for name, result in self.schedulers.items()},
             "wall_seconds": self.wall_seconds,
         }
@@ -139,14 +154,28 @@ class Comparison:
             if keep is not None:
                 keep(name, outcomes)
             learning = {key: count - before[key] for key, count in _learned(scheduler).items()}
-            results[name] = SchedulerResult(summarise(outcomes, warmup=self.warmup), decision_us, learning)
+            metrics, bound = summarise(outcomes, warmup=self.warmup), None
             if not outcomes.failed[self.warmup :].all():
-                bounds.append(race.lower_bound(outcomes))
-        return ComparisonResult(self, _lowest(bounds), results, perf_counter() - began)
+                bound = race.lower_bound(outcomes)
+                bounds.append(bound)
+            results[name] = SchedulerResult(metrics, decision_us, learning, gaps(metrics, bound))
+        lowest, seconds = _lowest(bounds), perf_counter() - began
+        return ComparisonResult(self, lowest, results, seconds, self._whole_makespan(lowest, results))
 
     def workload_facts(self) -> dict[str, object]:
         """Where the tasks come from, and how they are raced."""
         return {**self.source, "tasks": len(self.tasks), "warmup": self.warmup, "isolated": self.isolated}
+
+    def _whole_makespan(self, lowest: LowerBound | None, results: Mapping[str, SchedulerResult]) -> float | None:
+        """The largest proof for whole tasks that holds in this race: for all tasks, at the times that were told."""
+        world = self.world
+        told = world.physics.noise == 0.0 and not world.cluster.disturbances
+        if lowest is None or not told or self.warmup or self.isolated:
+            return None
+        if any(result.metrics.get("failed") for result in results.values()):
+            return None
+        proofs = [scheduler.proved_makespan() for scheduler in self.schedulers.values()]
+        return max((max(proof, lowest.makespan) for proof in proofs if proof is not None), default=None)
 
     def _race(self, tasks: TaskBatch, warmup: int) -> Race:
         return Race(tasks, self.world, seed=self.seed, isolated=self.isolated, warmup=warmup)
@@ -159,6 +188,15 @@ class Comparison:
                 outcomes = race.run(scheduler.clone(), progress=lambda _: None)
             summarise(outcomes)
             race.lower_bound(outcomes)
+
+
+def gaps(metrics: Mapping[str, Value], bound: LowerBound | None) -> dict[str, float | None]:
+    """What a scheduler reached over the lower bound, less 1, for every figure that has one."""
+    found: dict[str, float | None] = {}
+    for name in BOUNDED:
+        reached, least = metrics.get(name), None if bound is None else getattr(bound, name)
+        found[name] = reached / least - 1.0 if isinstance(reached, int | float) and least else None
+    return found
 
 
 @contextmanager

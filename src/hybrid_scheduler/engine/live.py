@@ -61,6 +61,7 @@ class LiveRace:
         self._tasks: list[Task] = []
         self._labels: list[Label] = []
         self._least = np.zeros(0)
+        self._whole = np.zeros((0, len(world.cluster.devices)))
         self._handed_out = np.zeros(0, dtype=bool)
         self._seen = {name: np.zeros(0, dtype=bool) for name in schedulers}
         self._reasons: dict[str, dict[int, str]] = {name: {} for name in schedulers}
@@ -104,6 +105,7 @@ class LiveRace:
         new = self._tasks[len(self._tasks) - len(tasks) :]
         self._labels += [Label(task, *label) for task, label in zip(new, best, strict=True)]
         self._least = np.concatenate([self._least, timed.least_seconds(handed)])
+        self._whole = np.concatenate([self._whole, timed.shortest_times(handed).sum(axis=1)])
         fresh = np.zeros(len(tasks), dtype=bool)
         self._handed_out = np.concatenate([self._handed_out, fresh])
         self._seen = {name: np.concatenate([seen, fresh]) for name, seen in self._seen.items()}
@@ -126,13 +128,14 @@ class LiveRace:
             seconds = time.perf_counter() - began - learning
             efforts[name] = Effort(contestant.node.decisions - decided, seconds, learning)
         self.now = until
-        over, by_scheduler, least = np.ones(len(self._tasks), dtype=bool), {}, {}
+        over, by_scheduler, least, whole = np.ones(len(self._tasks), dtype=bool), {}, {}, {}
         for name, contestant in self.contestants.items():
             done = contestant.node.finished(until)
             new = np.flatnonzero(done & ~self._seen[name])
-            by_scheduler[name], least[name] = contestant.node.outcomes(new), self._least[new]
+            by_scheduler[name] = contestant.node.outcomes(new)
+            least[name], whole[name] = self._least[new], self._whole[new]
             self._seen[name], over = done, over & done
-        return Advance(by_scheduler, least, self._hand_out(np.flatnonzero(over & ~self._handed_out)), efforts)
+        return Advance(by_scheduler, least, whole, self._hand_out(np.flatnonzero(over & ~self._handed_out)), efforts)
 
     def drain(self) -> Advance:
         """Let everything that has arrived finish."""
@@ -310,6 +313,7 @@ class LiveRace:
             tasks,
             [self._labels[i] for i in positions],
             self._least[positions],
+            self._whole[positions],
             {name: contestant.node.outcomes(positions) for name, contestant in self.contestants.items()},
             reasons,
         )
@@ -332,5 +336,5 @@ class LiveRace:
             self._seen[name] = self._seen[name][~gone]
         self._tasks = [task for task, over in zip(self._tasks, gone, strict=True) if not over]
         self._labels = [label for label, over in zip(self._labels, gone, strict=True) if not over]
-        self._least, self._handed_out = self._least[~gone], self._handed_out[~gone]
+        self._least, self._whole, self._handed_out = self._least[~gone], self._whole[~gone], self._handed_out[~gone]
         self.forgotten += count

@@ -21,6 +21,7 @@ class Finished:
         tasks: The tasks.
         labels: What the oracle says of each on an idle node.
         least_seconds: Below this no execution of each task can be.
+        whole_seconds: Nor any whole one on each device.
         outcomes: What became of them, by scheduler, in the same order.
         reasons: By scheduler and task id, why it never got to finish the task.
     """
@@ -28,6 +29,7 @@ class Finished:
     tasks: list[Task]
     labels: list[Label]
     least_seconds: FloatArray
+    whole_seconds: FloatArray
     outcomes: Mapping[str, OutcomeBatch]
     reasons: Mapping[str, Mapping[int, str]]
 
@@ -56,12 +58,14 @@ class Advance:
     Attributes:
         by_scheduler: What each scheduler has finished.
         least_seconds: By scheduler, below which no execution of each of these tasks can be.
+        whole_seconds: By scheduler, below which no whole execution of each can be on each device.
         finished: The tasks that are now over for everybody.
         efforts: What it took of each scheduler that still races.
     """
 
     by_scheduler: Mapping[str, OutcomeBatch]
     least_seconds: Mapping[str, FloatArray]
+    whole_seconds: Mapping[str, FloatArray]
     finished: Finished
     efforts: Mapping[str, Effort]
 

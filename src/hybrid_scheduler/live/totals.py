@@ -29,9 +29,9 @@ class SchedulerTotals(Means):
         self._learner: Learner | None = None
         self._before: dict[str, int] = {}
 
-    def add(self, outcomes: OutcomeBatch, least_seconds: FloatArray) -> None:
+    def add(self, outcomes: OutcomeBatch, least_seconds: FloatArray, whole_seconds: FloatArray) -> None:
         """Take in finished tasks; those that failed are counted apart."""
-        super().add(outcomes, least_seconds)
+        super().add(outcomes, least_seconds, whole_seconds)
         responses = outcomes.response_time[~outcomes.failed]
         classes = np.searchsorted(RESPONSE_BOUNDS, responses)  # a bound belongs to the class it ends
         self.responses += np.bincount(classes, minlength=len(self.responses))
@@ -87,7 +87,7 @@ class Totals:
     def add(self, advance: Advance) -> None:
         """Take in what a step of time brought."""
         for name, outcomes in advance.by_scheduler.items():
-            self.of(name).add(outcomes, advance.least_seconds[name])
+            self.of(name).add(outcomes, advance.least_seconds[name], advance.whole_seconds[name])
         for name, effort in advance.efforts.items():
             self.of(name).add_effort(effort)
 

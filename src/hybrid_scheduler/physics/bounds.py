@@ -2,7 +2,8 @@
 
 They hold for every cost model with ``time(f) >= f * time(1)``, either split model, any noise, memory policy and node:
 the fluid bound only uses that the shares of a task add up to 1 and that a device does one second of work a second, the
-path only that a task takes at least its best time on an idle node, after its arrival and after its parents.
+path only that a task takes at least its best time on an idle node, after its arrival and after its parents. For the
+response see `physics.response`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from hybrid_scheduler.physics.fluid import (
     solve_prices,
 )
 from hybrid_scheduler.physics.optimum import ROUNDING, best_idle_seconds, gangs_optimum
+from hybrid_scheduler.physics.response import response_bound
 
 __all__ = ["LowerBound", "fluid_bound", "fluid_makespan", "lower_bound"]
 
@@ -138,11 +140,14 @@ def lower_bound(
     isolated: bool = False,
     width: IntArray | None = None,
 ) -> LowerBound:
-    """Bounds for a set of tasks: the larger of fluid bound and critical path; each task's earliest finish.
+    """Bounds for a set of tasks.
+
+    Makespan: the larger of fluid bound and critical path. Mean response: the larger of each task's earliest finish and
+    what the load allows (`response_bound`), where a task can start when its parents can have ended.
 
     A bound is never above what a schedule reached by accident of rounding: `ALLOWANCE` of it is taken off, and a
     rounding unit of the latest time for every addition on the way (one per task for the makespan, one per task of the
-    longest chain for the response), which matters only when the clock does not start near 0.
+    longest chain for the earliest finishes), which matters only when the clock does not start near 0.
 
     Args:
         times: Realised `FIXED` and `SHARED` seconds of the tasks, shape (tasks, 2, devices).
@@ -162,18 +167,22 @@ def lower_bound(
     if (best_speed != 1.0).any():
         times = times / best_speed
     seconds = best_idle_seconds(times, memory, devices, facts)
-    whole = times[:, FIXED] + times[:, SHARED]
+    whole = work = times[:, FIXED] + times[:, SHARED]
     if width is not None and len(width):
         together, _ = gangs_optimum(times, memory, devices, width)
         seconds = np.where(width > 1, together * (1.0 - ROUNDING), seconds)
-        whole = whole * width[:, None]
+        work = whole * width[:, None]
     if isolated:
         total = float(seconds.sum())
         latest = float(arrival[0]) + total
         return LowerBound(_allow(total, len(arrival) + 4, latest), _allow(total / len(arrival), 4, latest))
     finish, chain = earliest_finishes(seconds, arrival, parent_start, parents)
     path = float(finish.max() - arrival.min())
-    makespan = max(path, fluid_bound(whole, arrival))
+    makespan = max(path, fluid_bound(work, arrival))
     latest = float(arrival.max()) + makespan
-    response = float((finish - arrival).mean())
-    return LowerBound(_allow(makespan, len(arrival) + 4, latest), _allow(response, chain + 4, latest))
+    alone = float((finish - arrival).mean())
+    release = finish - seconds
+    late = response_bound(release, seconds, whole, devices, facts, work)
+    loaded = (late + float((release - arrival).sum())) / len(arrival)
+    response = max(_allow(alone, chain + 4, latest), _allow(loaded, len(arrival) + chain + 4, latest))
+    return LowerBound(_allow(makespan, len(arrival) + 4, latest), response)

@@ -23,7 +23,7 @@ from hybrid_scheduler.physics.bounds import LowerBound
 from hybrid_scheduler.reports.run_folder import RACE, Run, open_run
 
 COMPARED = ("avg_response", "makespan", "energy", "cost")
-SHOWN = ("avg_response", "p99_response", "makespan", "energy", "cost", "gpu_share")
+SHOWN = ("avg_response", "p99_response", "gap", "makespan", "makespan_gap", "energy", "cost", "gpu_share")
 PLOTS = (
     "makespan_comparison",
     "latency_cdf",

@@ -107,6 +107,13 @@ class Scheduler:
     def prepare(self, tasks: Sequence[Task], view: ClusterView) -> None:
         """Look at a whole batch, or at the tasks of a live race that have just come in, before any is decided."""
 
+    def proved_makespan(self) -> float | None:
+        """What `prepare` proved of the tasks it was shown: no schedule of *whole* tasks has a smaller makespan.
+
+        It holds for the times the scheduler was told. By default nothing is proved.
+        """
+        return None
+
     def explain(self, task: Task, view: ClusterView) -> Explanation:
         """Say why `decide` would decide as it does; changes nothing. By default: what the scheduler is."""
         return Explanation(self.summary())
