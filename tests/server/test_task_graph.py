@@ -70,6 +70,7 @@ def test_parts_that_follow_each_other_are_one_task_of_the_path() -> None:
         task(3, [("gpu_0", 2, 5), ("cpu_0", 5, 6)], [1]),
     ]
     assert path(*tasks) == [(1, None), (3, "parent")]
+    assert critical_path(tasks)[-1][1:4] == ("cpu_0", 2, 6)
 
 
 def test_a_wide_task_waits_for_the_last_of_its_devices() -> None:

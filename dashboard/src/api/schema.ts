@@ -1021,7 +1021,7 @@ export interface components {
         };
         /**
          * CriticalStep
-         * @description One task of the critical path: the part of it that the rest had to wait for.
+         * @description One task of the critical path: the work of it that the rest had to wait for, which ended on this device.
          */
         CriticalStep: {
             /** Device */

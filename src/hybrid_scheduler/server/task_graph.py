@@ -15,7 +15,7 @@ SAME = 1e-9
 
 
 class Step(NamedTuple):
-    """One task of a critical path (`CriticalStep`)."""
+    """One task of a critical path (`CriticalStep`); from `start` to `end` it was at work, at last on this device."""
 
     task_id: int
     device: str
@@ -93,7 +93,9 @@ def critical_path(tasks: Sequence[ComparedTask]) -> list[Step]:
         if cause is None or (cause.task_id, cause.part) in seen or _before(cause.end, known[task_id].arrival_time):
             return path[::-1]
         seen.add((cause.task_id, cause.part))
-        if cause.task_id != task_id:
+        if cause.task_id == task_id:
+            path[-1] = path[-1]._replace(start=cause.part.start)
+        else:
             path[-1] = path[-1]._replace(waited_for=REASONS[cause.rank])
             path.append(Step(cause.task_id, cause.part.device, cause.part.start, cause.part.end, None))
         task_id, part = cause.task_id, cause.part

@@ -39,7 +39,7 @@ class GraphTask(Answer):
 
 
 class CriticalStep(Answer):
-    """One task of the critical path: the part of it that the rest had to wait for."""
+    """One task of the critical path: the work of it that the rest had to wait for, which ended on this device."""
 
     task_id: TaskId
     device: str
