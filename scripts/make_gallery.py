@@ -50,6 +50,8 @@ LOAD, SPEED = "0.3", "5"
 SHIFTED = "cpu_favourable"
 BUSY, CROWD, TRIES = 0.8, 8, 60
 """For the panels of tasks that wait: the load, how many shall wait, and how often that is looked at."""
+GRAPH_WIDTH, GRAPH_DEPTH = 6, 4
+"""Of tasks that depend on each other: so many side by side, in so many layers between the first and the last."""
 VIEWS = {"Global comparison": None, "Scheduler details": "rl agent", "Historical analysis": None}
 """Links to the views with panels; of which scheduler, where there is one for each."""
 
@@ -119,6 +121,9 @@ def take_panels(folder: Path) -> list[str]:
         page.get_by_role("link", name="Scheduler details", exact=True).click()
         page.get_by_role("link", name="sjf", exact=True).click()
         _photograph(page, folder, "panel-timeline")
+        _dependent(page, server)
+        page.goto(f"{server.address}/scheduler/mct")
+        _photograph(page, folder, "panel-graph")
         browser.close()
     return done
 
@@ -134,6 +139,32 @@ def _crowd(page: Page, server: ServedDashboard) -> None:
         if len(tasks) >= CROWD and tasks[0]["overtaken"] > 0:
             return
     sys.exit(f"there were never {CROWD} tasks in the waiting room of sjf, the oldest overtaken; raise BUSY")
+
+
+def _dependent(page: Page, server: ServedDashboard) -> None:
+    """A run of its own with a graph in it: one task, layers in which each waits for two of the one before, one task."""
+    server.change(schedulers=["mct"], load=0.05, speed=5.0)
+    server.post("/api/simulation/pause")
+    layer = [_submit(server, 2000.0, [])]
+    for depth in range(GRAPH_DEPTH):
+        layer = [
+            _submit(server, 1500.0 + 900.0 * ((3 * place + depth) % 5), [layer[place % len(layer)], layer[-1]])
+            for place in range(GRAPH_WIDTH)
+        ]
+    last = _submit(server, 3000.0, layer)
+    server.post("/api/simulation/resume")
+    for _ in range(TRIES):
+        page.wait_for_timeout(SETTLE_MS)
+        if any(task["task_id"] == last for task in server.get("/api/graph", scheduler="mct")["tasks"]):
+            server.post("/api/simulation/pause")
+            return
+    sys.exit(f"task {last}, the last of the graph, did not finish")
+
+
+def _submit(server: ServedDashboard, size: float, parents: list[int]) -> int:
+    wanted = {"size": size, "compute_intensity": 0.6, "memory_required": 100.0}
+    number: int = server.post("/api/tasks", **wanted, dependencies=sorted(set(parents)))["task"]["task_id"]
+    return number
 
 
 def _race(page: Page, server: ServedDashboard) -> None:

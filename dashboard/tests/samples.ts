@@ -179,6 +179,15 @@ export function storedRun(given: Partial<StoredRun> = {}): StoredRun {
 
 const EMPTY: Record<string, unknown> = {
   "/api/models": { items: [], next_cursor: null },
+  "/api/graph": {
+    run_id: null,
+    scheduler_name: "greedy",
+    devices: [],
+    searched: 0,
+    tasks: [],
+    critical_path: [],
+    next_cursor: null,
+  },
   "/api/runs": { items: [], next_cursor: null },
   "/api/history/retrainings": { items: [], next_cursor: null },
   "/api/history/means": {

@@ -11,7 +11,7 @@ from playwright.sync_api import CDPSession, ConsoleMessage, Page, WebSocket
 
 SPEED = "20"
 """Simulated seconds per second: enough tasks for every panel within seconds."""
-UNHURRIED = {"panel-retraining", "panel-runs"}
+UNHURRIED = {"panel-graph", "panel-retraining", "panel-runs"}
 """Panels that need not have anything to show within seconds."""
 
 

@@ -27,6 +27,7 @@ import type {
   StoredRun,
   TaskAccepted,
   TaskDetail,
+  TaskGraph,
   TaskRequest,
   TrainingRecord,
   WaitingRoom,
@@ -118,6 +119,8 @@ export const api = {
     request<LearnAnswer>(`/api/schedulers/${encodeURIComponent(scheduler)}/learn`, { method: "POST" }),
   submitTask: (task: TaskRequest) => request<TaskAccepted>("/api/tasks", { method: "POST", body: task }),
   task: (id: number, signal?: AbortSignal) => request<TaskDetail>(`/api/tasks/${id}`, { signal }),
+  graph: (wanted: { scheduler: string; limit: number; run_id?: number | null }, signal?: AbortSignal) =>
+    request<TaskGraph>(`/api/graph${query({ ...wanted })}`, { signal }),
   comparative: (limit: number, before?: number | null, signal?: AbortSignal) =>
     request<ComparativePage>(`/api/history/comparative${query({ limit, before })}`, { signal }),
   trainingRecords: (signal?: AbortSignal) => request<TrainingRecord[]>("/api/full_history", { signal }),

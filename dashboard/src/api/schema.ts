@@ -96,6 +96,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tasks that depend on each other, and the critical path
+         * @description The newest finished tasks that have parents, with these parents, where and when a scheduler ran each, in pages.
+         *
+         *     Of one run, because simulated clocks of different runs do not compare: the one asked for, or the newest that the
+         *     scheduler raced in and that has stored tasks. The critical path says why the last of them ended when it did: going
+         *     back from that task, each waited for its last parent or for the task before it on its device, whichever ended later.
+         */
+        get: operations["graph_api_graph_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/health": {
         parameters: {
             query?: never;
@@ -1002,6 +1026,28 @@ export interface components {
             state: "starting" | "running" | "paused" | "stopped" | "waiting_for_store" | "following" | "failed";
         };
         /**
+         * CriticalStep
+         * @description One task of the critical path: the work of it that the rest had to wait for, which ended on this device.
+         */
+        CriticalStep: {
+            /** Device */
+            device: string;
+            /** End */
+            end: number;
+            /** Start */
+            start: number;
+            /**
+             * Task Id
+             * @example 123
+             */
+            task_id: number;
+            /**
+             * Waited For
+             * @description Why it did not begin earlier: the task before it in the path was its parent, or occupied its device; null for the first, which waited for none of these tasks.
+             */
+            waited_for: ("parent" | "device") | null;
+        };
+        /**
          * DecisionReport
          * @description One scheduler's decision and why.
          */
@@ -1230,6 +1276,76 @@ export interface components {
              * @example 0.6
              */
             time: number;
+        };
+        /**
+         * GraphParent
+         * @description A task that another one waits for.
+         */
+        GraphParent: {
+            /**
+             * Megabytes
+             * @description Data that comes from there; null where it is not said.
+             */
+            megabytes: number | null;
+            /**
+             * Task Id
+             * @example 123
+             */
+            task_id: number;
+        };
+        /**
+         * GraphPart
+         * @description One part of a task as it ran. Simulated seconds.
+         */
+        GraphPart: {
+            /** Device */
+            device: string;
+            /** End */
+            end: number;
+            /** Share */
+            share: number;
+            /** Start */
+            start: number;
+        };
+        /**
+         * GraphTask
+         * @description A task of a graph. Simulated seconds.
+         */
+        GraphTask: {
+            /** Arrival Time */
+            arrival_time: number;
+            /**
+             * End
+             * @description When its last part ended; null when it failed.
+             */
+            end: number | null;
+            /**
+             * Kind
+             * @description What it does; null when not known.
+             */
+            kind: string | null;
+            /**
+             * Parents
+             * @description Also those that are not among the tasks of this answer.
+             */
+            parents: components["schemas"]["GraphParent"][];
+            /**
+             * Parts
+             * @description Where it ran; empty when it failed.
+             */
+            parts: components["schemas"]["GraphPart"][];
+            /** Size */
+            size: number;
+            /**
+             * Start
+             * @description When its first part began; null when it failed.
+             */
+            start: number | null;
+            /**
+             * Task Id
+             * @example 123
+             */
+            task_id: number;
         };
         /**
          * Health
@@ -2470,6 +2586,44 @@ export interface components {
             task_id: number;
         };
         /**
+         * TaskGraph
+         * @description Tasks that depend on each other, as one scheduler placed them.
+         */
+        TaskGraph: {
+            /**
+             * Critical Path
+             * @description Oldest first; it ends with the task that ended last.
+             */
+            critical_path: components["schemas"]["CriticalStep"][];
+            /**
+             * Devices
+             * @description All devices of the node, or those in use where it is not known.
+             */
+            devices: string[];
+            /**
+             * Next Cursor
+             * @description Give it as `before` for older ones; null at the end.
+             */
+            next_cursor: number | null;
+            /**
+             * Run Id
+             * @description The run they are of; null when there is none.
+             */
+            run_id: number | null;
+            /** Scheduler Name */
+            scheduler_name: string;
+            /**
+             * Searched
+             * @description Tasks that were looked through for some that depend on others.
+             */
+            searched: number;
+            /**
+             * Tasks
+             * @description In the order of their ids; empty when none depends on another.
+             */
+            tasks: components["schemas"]["GraphTask"][];
+        };
+        /**
          * TaskRequest
          * @description A user's own task.
          */
@@ -3003,6 +3157,80 @@ export interface operations {
             };
             /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
             421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many calls; `Retry-After` says how many seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The store or the engine does not answer just now; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    graph_api_graph_get: {
+        parameters: {
+            query: {
+                /** @description Whose placements to show. */
+                scheduler: string;
+                /** @description Most tasks to send. */
+                limit?: number;
+                /** @description `next_cursor` of the page before; without it the newest come first. */
+                before?: number | null;
+                /** @description Only tasks of this run. */
+                run_id?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskGraph"];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The service is called under a name that is none of its own; ALLOWED_HOSTS names more. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The input breaks a rule; `details` says which. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

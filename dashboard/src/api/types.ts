@@ -45,6 +45,7 @@ export type Status = Schemas["Status"];
 export type StoredRun = Schemas["StoredRun"];
 export type TaskAccepted = Schemas["TaskAccepted"];
 export type TaskDetail = Schemas["TaskDetail"];
+export type TaskGraph = Schemas["TaskGraph"];
 export type TaskRequest = Schemas["TaskRequest"];
 export type TrainingRecord = Schemas["TrainingRecord"];
 export type WaitingRoom = Schemas["WaitingRoom"];

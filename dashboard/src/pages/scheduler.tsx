@@ -20,6 +20,7 @@ const DEFAULTS = {
       ["timeline", 14, 8],
       ["learning", 10, 8],
     ],
+    [["graph", 24, 9]],
   ),
   normal: rows(
     [
@@ -30,6 +31,7 @@ const DEFAULTS = {
       ["timeline", 8, 8],
       ["split", 4, 8],
     ],
+    [["graph", 12, 9]],
     [["learning", 12, 6]],
   ),
   medium: rows(
@@ -39,9 +41,17 @@ const DEFAULTS = {
       ["split", 3, 8],
     ],
     [["timeline", 6, 8]],
+    [["graph", 6, 9]],
     [["learning", 6, 7]],
   ),
-  narrow: rows([["pulse", 1, 7]], [["spider", 1, 8]], [["split", 1, 8]], [["timeline", 1, 8]], [["learning", 1, 10]]),
+  narrow: rows(
+    [["pulse", 1, 7]],
+    [["spider", 1, 8]],
+    [["split", 1, 8]],
+    [["timeline", 1, 8]],
+    [["graph", 1, 10]],
+    [["learning", 1, 10]],
+  ),
 };
 
 /** Only learners have a learning panel. */

@@ -28,6 +28,7 @@ const files = {
   spider: () => import("./spider"),
   split: () => import("./split"),
   timeline: () => import("./timeline"),
+  graph: () => import("./graph"),
   learning: () => import("./learning"),
   overtime: () => import("./overtime"),
   curves: () => import("./curves"),

@@ -5,9 +5,10 @@ import { api } from "../api/client";
 import { useResource } from "../api/resource";
 import type { RunMeans, StoredRun } from "../api/types";
 import { usePanelData } from "../charts/panel-data";
-import { formatDate, headline, NOTHING } from "../format";
+import { headline, NOTHING } from "../format";
 import { useMetricInfo } from "../live/metric-catalogue";
 import { Empty } from "../ui/empty";
+import { RunSelect } from "../ui/run-select";
 import { SchedulerName } from "../ui/scheduler-name";
 import { ScrollRegion } from "../ui/scroll-region";
 import { Segmented } from "../ui/segmented";
@@ -63,7 +64,7 @@ function RunsPanel() {
   if (known.length < 2) return <Empty waitsFor="a second run: another set of schedulers, or stop and start" />;
   const info = infoOf(FIELDS.find(({ value }) => value === field)?.name ?? "");
   const format = formatterOf(info);
-  const pick = (side: 0 | 1, run: number) => setPicked(side === 0 ? [run, second] : [first, run]);
+  const pick = (side: 0 | 1, run: number | null) => setPicked(side === 0 ? [run, second] : [first, run]);
   return (
     <div className="flex h-full flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
@@ -131,28 +132,6 @@ function signed(change: number | null): string {
 function verdict(change: number | null, biggerIsBetter: boolean): string {
   if (change === null || change === 0) return "";
   return change > 0 === biggerIsBetter ? "text-good" : "text-bad";
-}
-
-interface RunSelectProps {
-  label: string;
-  value: number | null;
-  runs: StoredRun[];
-  onPick: (run: number) => void;
-}
-
-function RunSelect({ label, value, runs, onPick }: RunSelectProps) {
-  return (
-    <label className="flex items-center gap-1 text-[13px] text-dim">
-      {label}
-      <select className="field" value={value ?? ""} onChange={(event) => onPick(Number(event.target.value))}>
-        {runs.map((run) => (
-          <option key={run.id} value={run.id}>
-            {run.id} · {run.name || run.kind} · {formatDate(run.started)}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
 }
 
 export { RunsPanel as component };

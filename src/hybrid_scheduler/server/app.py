@@ -28,6 +28,7 @@ from hybrid_scheduler.server.request_log import HEADER, RequestLog
 from hybrid_scheduler.server.routes import (
     analysis,
     experiments,
+    graph,
     health,
     history,
     live,
@@ -44,7 +45,7 @@ from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS, Timeouts
 
 ROUTERS = tuple(
     module.router
-    for module in (simulation, tasks, history, analysis, runs, experiments, schedulers, health, pages, live)
+    for module in (simulation, tasks, graph, history, analysis, runs, experiments, schedulers, health, pages, live)
 )
 
 

@@ -11,8 +11,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_scheduler.store import checks
 from hybrid_scheduler.store.connect import Database
+from hybrid_scheduler.store.connected import connected_tasks
 from hybrid_scheduler.store.removing import counted_tasks
-from hybrid_scheduler.store.rows import Collected, HourRow, LearningRow, MarkRow, RetrainingRow, RunMeansRow
+from hybrid_scheduler.store.rows import (
+    Collected,
+    ConnectedTasks,
+    HourRow,
+    LearningRow,
+    MarkRow,
+    RetrainingRow,
+    RunMeansRow,
+    RunRow,
+)
 from hybrid_scheduler.store.sums import MINUTES_KEPT
 from hybrid_scheduler.store.tables import (
     hourly_means,
@@ -99,6 +109,19 @@ class Analysis:
         query = select(run_means).where(run_means.c.run_id.in_(run_ids)).order_by(*run_means.primary_key)
         async with self._database.reading() as connection:
             return [RunMeansRow._make(row) for row in await connection.execute(query)]
+
+    async def connected(
+        self, run: RunRow, scheduler: str, limit: int = 200, before: int | None = None
+    ) -> ConnectedTasks:
+        """Tasks of a run that depend on each other, as one scheduler placed them, with ids below `before`.
+
+        The newest that have parents, and these parents, at most `limit` in all; looks through 10 000 tasks at most.
+        Parents that belong to an earlier run, or are forgotten, are left out.
+        """
+        checks.check_page(limit, before)
+        checks.check_text("scheduler", scheduler)
+        async with self._database.reading() as connection:
+            return await connected_tasks(connection, run, scheduler, limit, before)
 
     async def retrainings(
         self, limit: int = 100, before: int | None = None, scheduler: str | None = None, run_id: int | None = None

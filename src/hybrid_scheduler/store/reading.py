@@ -48,21 +48,19 @@ async def compared_tasks(
     columns = [tasks.c[name] for name in TaskRow._fields]
     if scheduler is None:
         page = _page(select(*columns), tasks, limit, before).subquery()
-        query = select(*page.c, *_result_columns()).join_from(
-            page, scheduler_results, page.c.task_id == results.task_id
-        )
+        query = select(*page.c, *result_columns()).join_from(page, scheduler_results, page.c.task_id == results.task_id)
         query = query.order_by(page.c.task_id.desc(), results.id)
     else:
         its_runs, others, last = await _raced_in(connection, scheduler)
         if not its_runs:
             return []
-        query = select(*columns, *_result_columns()).join_from(tasks, scheduler_results)
+        query = select(*columns, *result_columns()).join_from(tasks, scheduler_results)
         query = query.where(results.scheduler_name == scheduler)
         if others:
             query = query.where(tasks.c.run_id.in_(its_runs))
         query = _page(query, tasks, limit, last + 1 if before is None else min(before, last + 1))
     rows = (await connection.execute(query)).all()
-    return [_compared(list(group)) for _, group in groupby(rows, key=lambda row: row[0])]
+    return [compared_task(list(group)) for _, group in groupby(rows, key=lambda row: row[0])]
 
 
 async def _raced_in(connection: AsyncConnection, scheduler: str) -> tuple[list[int], bool, int]:
@@ -147,11 +145,13 @@ def _page(query: Select[Any], table: Table, limit: int, before: int | None) -> S
     return query if before is None else query.where(key < before)
 
 
-def _result_columns() -> list[Any]:
+def result_columns() -> list[Any]:
+    """The columns of a `ResultRow`, to be selected after those of the task."""
     return [scheduler_results.c[name] for name in ResultRow._fields]
 
 
-def _compared(rows: list[Row[Any]]) -> ComparedTask:
+def compared_task(rows: list[Row[Any]]) -> ComparedTask:
+    """A task from its rows, one per result: its own columns, then those of the result."""
     task = TaskRow._make(rows[0][:TASK_COLUMNS])
     return ComparedTask(
         task._replace(dependencies=as_dependencies(task.dependencies)),

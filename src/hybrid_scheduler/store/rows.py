@@ -289,6 +289,20 @@ class ComparedTask(NamedTuple):
     results: tuple[ResultRow, ...]
 
 
+class ConnectedTasks(NamedTuple):
+    """Tasks of one run that depend on each other, and what came of them under one scheduler.
+
+    Attributes:
+        tasks: In the order of their ids, each with one result.
+        searched: Tasks that were looked through for some that have parents.
+        next_before: Where to look for older ones; None when there are none.
+    """
+
+    tasks: tuple[ComparedTask, ...]
+    searched: int
+    next_before: int | None
+
+
 class Counts(NamedTuple):
     """What is in the store, from small tables alone: quick whatever the length of the history."""
 

@@ -10,6 +10,7 @@ from hybrid_scheduler.server.schemas.base import (
     SchedulerName,
     TaskId,
 )
+from hybrid_scheduler.server.schemas.graph import CriticalStep, GraphParent, GraphPart, GraphTask, TaskGraph
 from hybrid_scheduler.server.schemas.history import (
     CollectedData,
     HistoryMark,
@@ -94,6 +95,7 @@ __all__ = [
     "ComparisonEntry",
     "Considered",
     "ControlAnswer",
+    "CriticalStep",
     "DecisionReport",
     "Dependency",
     "ErrorAnswer",
@@ -103,6 +105,9 @@ __all__ = [
     "ExperimentOverview",
     "ExperimentRequest",
     "FeedInfo",
+    "GraphParent",
+    "GraphPart",
+    "GraphTask",
     "Health",
     "HistoryMark",
     "LatestResult",
@@ -146,6 +151,7 @@ __all__ = [
     "StoredTask",
     "TaskAccepted",
     "TaskDetail",
+    "TaskGraph",
     "TaskId",
     "TaskRequest",
     "TrainingRecord",
