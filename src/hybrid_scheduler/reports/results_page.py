@@ -32,8 +32,8 @@ WEAK = (
     "What `hms experiment adversarial` found: nodes and workloads, evolved within stated ranges at loads of at most "
     "0.9, on which a scheduler does worst against another. They were chosen for that, so they say what can happen; "
     "how it goes on random instances of the same ranges stands beside them, and whether the mix of tasks is to blame "
-    "or one unlucky stream of them is seen in other draws of the same mix. `examples/weak-spots/README.md` says what is "
-    "behind each of them."
+    "or one unlucky stream of them is seen in other draws of the same mix. `examples/weak-spots/README.md` says what "
+    "is behind each of them."
 )
 WEAK_COLUMNS = (
     "scheduler",
