@@ -40,6 +40,7 @@ from served_dashboard import ServedDashboard, build_dashboard  # noqa: E402
 SEEDS = range(1, 6)
 SMALL: dict[str, Any] = {"tasks": 200, "train_tasks": 200}
 SIZES: dict[str, dict[str, Any]] = {
+    "adversarial": {"train_tasks": 0, "scheduler": "sjf", "generations": 20},
     "heavy": {"tasks": 1000},
     "mixed": {"tasks": 500, "train_tasks": 500},
     "shift": {"tasks": 300, "train_tasks": 400},

@@ -116,7 +116,16 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_found_by_name() -> None:
-    assert set(experiment_classes()) == {"shift", "heavy", "mixed", "load", "energy", "ablation", "order"}
+    assert set(experiment_classes()) == {
+        "shift",
+        "heavy",
+        "mixed",
+        "load",
+        "energy",
+        "ablation",
+        "order",
+        "adversarial",
+    }
     with pytest.raises(UnknownNameError, match="did you mean 'shift'"):
         find_experiment("shfit")
 

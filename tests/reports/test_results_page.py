@@ -13,20 +13,28 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hybrid_scheduler.config import Config
+from hybrid_scheduler.experiments.adversarial import Adversarial
 from hybrid_scheduler.experiments.base import Experiment, Point, Record
 from hybrid_scheduler.experiments.files import write_result
 from hybrid_scheduler.experiments.registry import experiment_classes
 from hybrid_scheduler.experiments.result import ExperimentResult
+from hybrid_scheduler.experiments.runner import run_experiment
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.reports.claims import EARLIER, FOREST, HEADLINES, HOLDS, LESS, MORE, NO_RUN, UNSETTLED, within
 from hybrid_scheduler.reports.evidence import OTHER, SAME, UNKNOWN, gather
-from hybrid_scheduler.reports.results_page import results_page, train_forests
+from hybrid_scheduler.reports.plots.style import short
+from hybrid_scheduler.reports.report import write_report
+from hybrid_scheduler.reports.results_page import results_page, train_forests, weak_spots
+from hybrid_scheduler.reports.run_folder import open_run
 from hybrid_scheduler.reports.words import ends, with_interval
+from hybrid_scheduler.scenario import ScenarioOptions
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "make_results.py"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "make_results.py"
 SEEDS = (1, 2, 3, 4, 5)
 METRICS = ("avg_response", "makespan", "cost", "energy", "total_time", "times_optimal", "overloaded", "load_balance")
 FOREST_SCORES = estimate([0.799, 0.800, 0.801])
@@ -168,6 +176,40 @@ def test_the_best_run_counts(tmp_path: Path) -> None:
     (tmp_path / "odd.json").write_text("[]")
     with pytest.raises(InvalidInputError, match="no document"):
         gather([tmp_path / "odd.json"])
+
+
+def test_weak_spots_are_those_of_the_documents(tmp_path: Path) -> None:
+    assert "No run yet: `hms experiment adversarial`" in weak_spots({})
+    for name in ("sjf", "fcfs"):
+        result = run_experiment(Adversarial(scheduler=name, tasks=30, generations=0), [1])
+        write_result(result, tmp_path / name)
+        assert write_report(open_run(tmp_path / name)), "plots and PDF, without a table of devices"
+    found = gather([tmp_path])
+    assert set(found) == {"adversarial sjf mct avg_response", "adversarial fcfs mct avg_response"}
+    page = results_page(found, FOREST_SCORES, 300)
+    for name in ("sjf", "fcfs"):
+        document = json.loads((tmp_path / name / "result.json").read_text())
+        worst = document["worst"]
+        _, figures, usual, redrawn, instance, replay, again = _row(page, f"{name} against mct")
+        assert figures.startswith(f"**{short(worst['ratio'], 3)} ×**: mean response time, s: {name} ")
+        assert usual.split()[0] == short(worst["random"], 3)
+        assert redrawn.startswith(short(worst["redrawn"]["mean"]))
+        assert instance == worst["instance"]
+        assert replay.startswith(f"`hms compare --trace examples/weak-spots/{name}.csv --cluster ")
+        assert again == f"`{worst['repeat']}`, 16 instances"
+        late = document["schedulers"][name]["overloaded"]["values"][0] > 0
+        assert (f"overloaded: {name}" in figures) == late
+        assert _row(page, f"`adversarial {name} mct avg_response`")[1] == "1, from 1 on"
+
+
+def test_the_weak_spots_of_the_page_are_among_the_examples() -> None:
+    named = set(re.findall(r"examples/weak-spots/\w+\.(?:csv|yaml)", (ROOT / "RESULTS.md").read_text("utf-8")))
+    assert named == {str(path.relative_to(ROOT)) for path in (ROOT / "examples" / "weak-spots").glob("*.[cy]*")}
+    for trace in (path for path in named if path.endswith(".csv")):
+        options = ScenarioOptions(trace=ROOT / trace, cluster=(ROOT / trace).with_suffix(".yaml"))
+        load = options.scenario(Config()).load
+        assert load is not None
+        assert load < 0.91, "overload is no excuse"
 
 
 def test_forests_are_trained_again_the_same() -> None:

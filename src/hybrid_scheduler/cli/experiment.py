@@ -9,8 +9,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -58,6 +59,35 @@ Split = Annotated[
     Literal["concurrent", "serial"] | None,
     typer.Option(help="Parts of a split task: at the same time (default) or one after the other.", show_default=False),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="adversarial: whose weak spots; default hybrid_queue.", show_default=False),
+]
+Against = Annotated[
+    str | None, typer.Option(metavar="NAME", help="adversarial: measured by whom; default mct.", show_default=False)
+]
+Metric = Annotated[
+    Literal["avg_response", "makespan", "p99_response"] | None,
+    typer.Option(help="adversarial: by which figure; default avg_response.", show_default=False),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(
+        parser=options.real(0),
+        metavar="S",
+        help="adversarial: seconds of each search, one per seed; default 600.",
+        show_default=False,
+    ),
+]
+Generations = Annotated[
+    int | None,
+    typer.Option(
+        parser=options.whole(0, 10**6),
+        metavar="N",
+        help="adversarial: generations of each search instead of seconds; the same every time.",
+        show_default=False,
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -90,6 +120,11 @@ def experiment(
     tasks: Tasks = None,
     train_tasks: TrainTasks = None,
     split: Split = None,
+    scheduler: Scheduler = None,
+    against: Against = None,
+    metric: Metric = None,
+    seconds: Seconds = None,
+    generations: Generations = None,
     jobs: Jobs = None,
     out: Out = None,
     fresh: Fresh = False,
@@ -121,7 +156,18 @@ def experiment(
     from hybrid_scheduler.reports.run_folder import open_run
 
     experiment = find_experiment(name)
-    chosen = _configured(experiment, load_config(config), tasks, train_tasks, split)
+    chosen = _configured(
+        experiment,
+        load_config(config),
+        split,
+        tasks=tasks,
+        train_tasks=train_tasks,
+        scheduler=scheduler,
+        against=against,
+        metric=metric,
+        seconds=seconds,
+        generations=generations,
+    )
     folder = out or DEFAULT_OUT / name
     folder.mkdir(parents=True, exist_ok=True)
     check_writable(json)
@@ -202,19 +248,28 @@ def _progress(file: ProgressFile | None) -> Iterator[Callable[[int, int], None] 
 def _configured(
     experiment: type[Experiment],
     settings: Config,
-    tasks: int | None,
-    train_tasks: int | None,
     split: Literal["concurrent", "serial"] | None,
+    **asked: Any,
 ) -> Experiment:
-    """The experiment as asked for: command line, environment, file, in this order."""
+    """The experiment as asked for: command line, environment, file, in this order.
+
+    Raises:
+        InvalidInputError: Something is asked for that this experiment does not have.
+    """
+    from hybrid_scheduler.model.errors import InvalidInputError
     from hybrid_scheduler.scenario import ScenarioOptions
 
+    given = {name: value for name, value in asked.items() if value is not None}
+    known = {field.name for field in fields(experiment)}
+    for name, value in given.items():
+        if name not in known:
+            raise InvalidInputError(f"{name} is {value}, but experiment {experiment.name!r} has none; leave it out")
     registered = {experiment.variants.get(name, (name, {}))[0] for name in experiment.schedulers}
-    sizes = {"tasks": tasks, "train_tasks": train_tasks}
+    registered |= {str(given[name]) for name in ("scheduler", "against") if name in given}
     return experiment(
         world=ScenarioOptions(split=split).world(settings),
         parameters={name: settings.parameters(name) for name in sorted(registered)},
-        **{key: value for key, value in sizes.items() if value is not None},
+        **given,
     )
 
 
@@ -227,9 +282,11 @@ def _show(result: ExperimentResult, folder: Path, files: list[Path], where: str)
         if parameter is not None:
             console.print(f"{parameter} {point.point}", style="bold")
         console.print(_figures(point))
-        for metric in result.experiment.compared:
+        for metric in result.experiment.compared if point.comparisons else ():
             console.print(_comparisons(point, metric))
     document = result.to_json()
+    for remark in result.remarks:
+        console.print(remark, soft_wrap=True, markup=False)
     console.print(f"intervals: {document['intervals']}", style="dim", soft_wrap=True)
     console.print(f"verdicts: {document['verdicts']}", style="dim", soft_wrap=True)
     names = ", ".join(path.name for path in files)

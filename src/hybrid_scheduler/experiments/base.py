@@ -39,12 +39,20 @@ class Unit:
         point: Value of the parameter the experiment varies; None when it varies none.
         prepared: Folder with what `Experiment.prepare` made for this seed.
         folder: Where the experiment's own files (`Experiment.extra_files`) go; None: they are not wanted of this one.
+        said: File for what a person should know while it runs (`say`); None: nobody listens.
     """
 
     seed: int
     point: Point | None = None
     prepared: Path = Path()
     folder: Path | None = None
+    said: Path | None = None
+
+    def say(self, message: str) -> None:
+        """Tell whoever waits for the experiment how far this unit is; from any process."""
+        if self.said is not None:
+            with self.said.open("a", encoding="utf-8") as stream:
+                stream.write(f"{message}\n")
 
 
 @dataclass(frozen=True)
@@ -140,8 +148,12 @@ class Experiment(ABC):
         return {}
 
     def findings(self, points: Sequence[PointResult]) -> dict[str, object]:
-        """What follows from all points together, for the document."""
+        """What follows from all points together, for the document; `remarks`: sentences that people are shown."""
         return {}
+
+    def write_files(self, records: Sequence[Record], folder: Path) -> list[Path]:
+        """Write what follows from all records together besides the usual files; gives the files."""
+        return []
 
     def create(self, name: str, seed: int, **changes: object) -> Scheduler:
         """One of the schedulers, as this experiment wants it, with these changes."""

@@ -25,6 +25,7 @@ def write_result(result: ExperimentResult, folder: Path) -> list[Path]:
 
     `result` (every figure of every seed) is CSV and, where pyarrow is installed, Parquet; `summary` has means with
     intervals, `comparisons` the paired differences, `clock` the wall clock, and every curve a table of its own.
+    What else an experiment writes (`Experiment.write_files`) follows.
 
     Returns:
         The files.
@@ -42,6 +43,7 @@ def write_result(result: ExperimentResult, folder: Path) -> list[Path]:
     files.append(_write(_comparisons(result), folder / COMPARISONS))
     files.append(_write(_clock(result), folder / CLOCK))
     files += [_write(_curve(result, name), folder / f"{name}.csv") for name in result.records[0].curves]
+    files += result.experiment.write_files(result.records, folder)
     return [*files, *(folder / name for name in result.experiment.extra_files if (folder / name).is_file())]
 
 

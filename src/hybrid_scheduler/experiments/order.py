@@ -12,11 +12,8 @@ from hybrid_scheduler.experiments.base import Point, Record, Unit
 from hybrid_scheduler.experiments.racing import PRESET, Racing
 from hybrid_scheduler.experiments.result import PointResult
 from hybrid_scheduler.experiments.statistics import estimate
-from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario import Load, PresetTasks, Scenario
 from hybrid_scheduler.scenario.random_nodes import random_world
-from hybrid_scheduler.schedulers.base import Learner, Scheduler
-from hybrid_scheduler.training.pretrained import load_pretrained
 
 AT_ONCE = ("oracle", "mct", "hybrid_ml", "rl_agent")
 WAITING = ("fcfs", "sjf", "hybrid_queue")
@@ -132,13 +129,6 @@ class Order(Racing):
                 physics = replace(self.world.physics, noise=noise or self.world.physics.noise)
                 return replace(self.scenario(seed, NOISY_LOAD, warmup), world=replace(self.world, physics=physics))
         return self.scenario(seed, next(load for load in LOADS if setting == at_load(load)), warmup)
-
-    def entrant(self, name: str, seed: int, world: World) -> Scheduler:
-        """One of the schedulers, a learner from its packaged model where that fits the node, else from nothing."""
-        scheduler = self.create(name, seed)
-        if isinstance(scheduler, Learner):
-            load_pretrained(scheduler, world)
-        return scheduler
 
     def findings(self, points: Sequence[PointResult]) -> dict[str, object]:
         """What noise costs everybody: mean response with it over the same without.

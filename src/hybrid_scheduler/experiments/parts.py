@@ -32,6 +32,7 @@ ROOMS = (
     "workloads",
     "metrics",
     "engine",
+    "scenario",
     "training",
 )
 """Where records come from besides the experiment's own file; an edit there starts an experiment over."""

@@ -74,6 +74,13 @@ class Racing(Experiment):
             train_scheduler(scheduler, self.light_to_heavy(seed, max(1, self.train_tasks)))
         return scheduler
 
+    def entrant(self, name: str, seed: int, world: World) -> Scheduler:
+        """One of the schedulers, a learner from its packaged model where that fits the node, else from nothing."""
+        scheduler = self.create(name, seed)
+        if isinstance(scheduler, Learner):
+            load_pretrained(scheduler, world)
+        return scheduler
+
     def packaged_start(self) -> str:
         """How learners start that are made by `packaged`, in words."""
         if fits_package(self.world.cluster):

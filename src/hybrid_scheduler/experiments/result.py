@@ -122,6 +122,13 @@ class ExperimentResult:
             for point in self.experiment.points()
         ]
 
+    @property
+    def remarks(self) -> list[str]:
+        """What people are told besides the tables."""
+        remarks = self.experiment.findings(self.points).get("remarks", [])
+        assert isinstance(remarks, list)
+        return remarks
+
     def rows(self) -> Iterator[tuple[object, ...]]:
         """Every figure as one tidy row: experiment, the parameter if there is one, seed, scheduler, metric, value."""
         for record in self.records:

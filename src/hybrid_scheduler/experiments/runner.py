@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from time import perf_counter
 
 from hybrid_scheduler.experiments.base import Experiment, Record, Unit
-from hybrid_scheduler.experiments.parts import FOLDER, Parts
+from hybrid_scheduler.experiments.parts import FOLDER, Parts, part_name
 from hybrid_scheduler.experiments.result import ExperimentResult
 from hybrid_scheduler.model.errors import InvalidInputError
 
 Job = tuple[Callable[..., None], tuple[object, ...]]
 READY = "ready"
 """A file of this name says that what a seed's units share is complete."""
+SAID, LISTEN_SECONDS = ".said", 1.0
+"""How files end with what units say while they work; between two looks into them."""
 
 
 def run_experiment(
@@ -56,7 +58,13 @@ def run_experiment(
         home = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hms-experiment-")))
         parts = Parts(home / FOLDER, experiment, fresh=fresh)
         units = [
-            Unit(seed, point, parts.prepared(seed), home if (seed, number) == (seeds[0], 0) else None)
+            Unit(
+                seed,
+                point,
+                parts.prepared(seed),
+                home if (seed, number) == (seeds[0], 0) else None,
+                None if say is None else parts.folder / f"{part_name(seed, point)}{SAID}",
+            )
             for number, point in enumerate(experiment.points())
             for seed in seeds
         ]
@@ -68,7 +76,8 @@ def run_experiment(
         ]
         if type(experiment).prepare is Experiment.prepare:
             stages.pop(0)
-        _work(stages, jobs, progress or _nobody)
+        with _listening(parts.folder, say or _silent):
+            _work(stages, jobs, progress or _nobody)
         parts.forget_prepared()
         records = tuple(_found(parts, unit) for unit in units)
     return ExperimentResult(experiment, records, perf_counter() - began, len(units) - len(missing))
@@ -101,6 +110,37 @@ def _work(stages: list[list[Job]], jobs: int, progress: Callable[[int, int], Non
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _listening(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Hand on what units say (`Unit.say`), in whichever process they work, soon after they said it."""
+    for old in folder.glob(f"*{SAID}"):
+        old.unlink()
+    heard: dict[Path, int] = {}
+    ended = Event()
+
+    def look() -> None:
+        for path in sorted(folder.glob(f"*{SAID}")):
+            lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+            for line in lines[heard.get(path, 0) :]:
+                say(line)
+            heard[path] = len(lines)
+
+    def listen() -> None:
+        while not ended.wait(LISTEN_SECONDS):
+            look()
+
+    listener = Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        listener.join()
+        look()
+        for path in heard:
+            path.unlink()
 
 
 def _leave_with_parent() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid_scheduler.experiments.energy import STEPS
+from hybrid_scheduler.experiments.figures import figure_info
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.model.errors import UnknownNameError
 from hybrid_scheduler.reports.plots import allocation, bars, forest, latency, lines, pareto, workload
@@ -218,6 +219,16 @@ def _settings(metric: str, title: str, label: str, run: Run, point: RunPoint, c:
     return lines.rows_of_settings(title, label, rows, c)
 
 
+def _search(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    tried = {record.seed: record.samples["search"]["ratio"] for record in point.records}
+    if not tried:
+        return None
+    asked = run.document["configuration"]["options"]
+    words = figure_info(asked["metric"]).title
+    title = f"The search for the worst of {asked['scheduler']} against {asked['against']}"
+    return lines.search(tried, title, f"{words}, times {asked['against']}'s", c(asked["scheduler"]))
+
+
 def _values(run: Run) -> list[float]:
     return [float(point.value) for point in run.points if point.value is not None]
 
@@ -275,6 +286,10 @@ PLOTS: dict[str, Plot] = {
     "order_fairness": Plot(
         partial(_settings, "fairness", "Fairness: are all tasks slowed down alike?", "Jain's index of slowdown"),
         "Jain's index of the slowdowns in the same settings: 1 where all tasks are slowed down alike.",
+    ),
+    "search": Plot(
+        _search,
+        "Every instance a search tried, and the worst so far; above 1 the scheduler does worse than the other.",
     ),
     "energy_weight": Plot(
         partial(_goal_weight, "energy", "energy"),

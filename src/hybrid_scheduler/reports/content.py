@@ -226,6 +226,7 @@ def command(run: Run) -> str:
         # Where nobody is trained there is nothing to say.
         **({"train-tasks": configuration["train_tasks"]} if configuration["train_tasks"] else {}),
         "split": configuration["cluster"]["physics"]["split"],
+        **configuration.get("options", {}),
     }
     return " ".join([f"hms experiment {run.name}", *(f"--{key} {value}" for key, value in options.items())])
 
@@ -240,17 +241,13 @@ def _configuration(run: Run) -> Section:
     rows += [[key.replace("_", " "), _plain(value)] for key, value in physics.items()]
     if run.parameter is not None:
         rows.append([run.parameter.replace("_", " "), _plain(configuration["points"])])
-    heads = list(devices[0])
-    nodes = [[_plain(device[key]) for key in heads] for device in devices]
     words = tuple(range(2))
-    return Section(
-        "Configuration",
-        (),
-        [
-            Table("Settings", ["setting", "value"], rows, words),
-            Table("Devices", [head.replace("_", " ") for head in heads], nodes, words),
-        ],
-    )
+    tables = [Table("Settings", ["setting", "value"], rows, words)]
+    if devices:  # a search has no node of its own
+        heads = list(devices[0])
+        nodes = [[_plain(device[key]) for key in heads] for device in devices]
+        tables.append(Table("Devices", [head.replace("_", " ") for head in heads], nodes, words))
+    return Section("Configuration", (), tables)
 
 
 def _machine(run: Run) -> Section:

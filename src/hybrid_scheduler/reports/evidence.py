@@ -16,6 +16,8 @@ from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.reports.content import command
 from hybrid_scheduler.reports.run_folder import Run
 
+LIMITS = ("seconds", "generations")
+"""Options that say how long, not what."""
 SAME, OTHER, UNKNOWN = "as they are now", "another state", "not recorded"
 
 
@@ -36,6 +38,12 @@ class Evidence:
     def name(self) -> str:
         """The experiment."""
         return str(self.document["experiment"])
+
+    @property
+    def key(self) -> str:
+        """The experiment, with what was asked of it where that is a choice: runs of one key replace each other."""
+        asked = self.document["configuration"].get("options", {})
+        return " ".join([self.name, *(str(value) for key, value in asked.items() if key not in LIMITS)])
 
     @property
     def size(self) -> int:
@@ -72,7 +80,7 @@ class Evidence:
 
 
 def gather(places: Iterable[Path]) -> dict[str, Evidence]:
-    """The best run of every experiment: of the present sources if there is one, then the largest, then the last named.
+    """The best run of every key: of the present sources if there is one, then the largest, then the last named.
 
     Args:
         places: Folders of runs, folders of such folders, or documents.
@@ -84,9 +92,9 @@ def gather(places: Iterable[Path]) -> dict[str, Evidence]:
     for place in places:
         for path in _documents(place):
             evidence = _read(path)
-            known = best.get(evidence.name)
+            known = best.get(evidence.key)
             if known is None or _worth(evidence) >= _worth(known):
-                best[evidence.name] = evidence
+                best[evidence.key] = evidence
     return best
 
 

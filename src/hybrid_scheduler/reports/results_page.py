@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hybrid_scheduler.experiments.adversarial import NODE, TRACE, Adversarial
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.reports.claims import EARLIER, FOREST, HEADLINES, NO_RUN, Claim, forest_finding
 from hybrid_scheduler.reports.evidence import Evidence
+from hybrid_scheduler.reports.plots.style import short
+from hybrid_scheduler.reports.words import metric_words, unit_of, with_interval
 from hybrid_scheduler.scenario import Scenario
 from hybrid_scheduler.training.offline import OfflineTrainer
 
@@ -22,6 +25,25 @@ the paired differences excludes zero and the corrected test agrees ([Methodology
 difference holds when all its verdicts say so; a claim about a range when the whole interval lies inside it, and where
 the interval crosses a border it is not settled. What a part of a learner is worth is shown where one world shows it and
 none shows the opposite."""
+
+EXAMPLES = "examples/weak-spots"
+"""Where the worst instances lie, named by the scheduler."""
+WEAK = (
+    "What `hms experiment adversarial` found: nodes and workloads, evolved within stated ranges at loads of at most "
+    "0.9, on which a scheduler does worst against another. They were chosen for that, so they say what can happen; "
+    "how it goes on random instances of the same ranges stands beside them, and whether the mix of tasks is to blame "
+    "or one unlucky stream of them is seen in other draws of the same mix. `examples/weak-spots/README.md` says what "
+    "is behind each of them."
+)
+WEAK_COLUMNS = (
+    "scheduler",
+    "at its worst",
+    "random instances, median",
+    "same mix drawn anew",
+    "node and workload",
+    "replay it with",
+    "find it again with",
+)
 
 
 def train_forests(tasks: int, seeds: Sequence[int]) -> Estimate:
@@ -55,6 +77,9 @@ def results_page(evidence: Mapping[str, Evidence], forest: Estimate, forest_task
                 _table(COLUMNS, [_row(claim, evidence) for claim in HEADLINES]),
                 "## What the earlier documents claimed",
                 _table(COLUMNS, earlier),
+                "## Weak spots",
+                WEAK,
+                weak_spots(evidence),
                 "## Runs",
                 "The runs the figures come from. “Sources” compares the code that makes the figures (simulator, "
                 "schedulers, learners, the experiment itself) with the code this page was made with; "
@@ -63,6 +88,36 @@ def results_page(evidence: Mapping[str, Evidence], forest: Estimate, forest_task
             ]
         )
         + "\n"
+    )
+
+
+def weak_spots(evidence: Mapping[str, Evidence]) -> str:
+    """The worst instance of every scheduler that was searched, the largest ratio first."""
+    runs = [run for run in evidence.values() if run.name == Adversarial.name]
+    if not runs:
+        return f"No run yet: `hms experiment {Adversarial.name}`."
+    runs.sort(key=lambda run: -run.document["worst"]["ratio"])
+    return _table(WEAK_COLUMNS, [_weak_spot(run) for run in runs])
+
+
+def _weak_spot(run: Evidence) -> tuple[str, ...]:
+    worst, asked = run.document["worst"], run.document["configuration"]["options"]
+    names, metric = (asked["scheduler"], asked["against"]), asked["metric"]
+    place = run.document["seeds"].index(worst["seed"])
+    late = [name for name in names if run.figure(name, "overloaded").values[place] > 0]
+    values = ", ".join(f"{name} {short(worst['values'][name])}" for name in names)
+    figures = f"**{short(worst['ratio'], 3)} ×**: {metric_words(metric)}, {unit_of(metric)}: {values}"
+    again = worst["redrawn"]
+    redrawn = with_interval(Estimate(again["mean"], again["low"], again["high"], tuple(again["values"])))
+    replay = worst["replay"].replace(TRACE, f"{EXAMPLES}/{names[0]}.csv").replace(NODE, f"{EXAMPLES}/{names[0]}.yaml")
+    return (
+        f"{names[0]} against {names[1]}",
+        figures + (f"; overloaded: {', '.join(late)}" if late else ""),
+        f"{short(worst['random'], 3)} ×",
+        f"{redrawn} ×",
+        worst["instance"],
+        f"`{replay}`",
+        f"`{worst['repeat']}`, {worst['evaluations']} instances",
     )
 
 
@@ -80,7 +135,7 @@ def _run(run: Evidence) -> tuple[str, ...]:
     libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
     tasks = f"{document['configuration']['tasks']:,}"
     seeds = f"{len(document['seeds'])}, from {document['seeds'][0]} on"
-    return f"`{run.name}`", seeds, tasks, document["version"], run.sources, f"{where}; {libraries}"
+    return f"`{run.key}`", seeds, tasks, document["version"], run.sources, f"{where}; {libraries}"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

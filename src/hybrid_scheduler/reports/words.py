@@ -169,6 +169,7 @@ def _findings(run: Run) -> Iterator[str]:
         yield f"With noise {noise}, mean response over the same without: {grown}."
     for ladder in run.document.get("ladders", ()):
         yield _climbed(run, ladder)
+    yield from run.document.get("remarks", ())
 
 
 def _climbed(run: Run, ladder: Mapping[str, Any]) -> str:

@@ -75,6 +75,34 @@ def learning_curve(curves: Curves, palette: Palette = colour_of) -> Figure:
     return figure
 
 
+def search(tried: Mapping[int, FloatArray], title: str, label: str, colour: str) -> Figure:
+    """Every ratio that a search tried, and the largest so far; one line per search.
+
+    Args:
+        tried: By seed, the ratios in the order in which they were tried.
+        title: What was searched for.
+        label: Of the ratio.
+        colour: Of the scheduler it is about.
+    """
+    figure, (axes,) = canvas(4.2)
+    for number, (seed, ratios) in enumerate(tried.items()):
+        at = np.arange(1, len(ratios) + 1)
+        axes.scatter(at, ratios, s=5, color=FAINT, alpha=0.35, linewidths=0, label=None if number else "tried")
+        style = ("-", (0, (5, 1.5)), (0, (1, 1.2)))[number % 3]
+        worst = np.maximum.accumulate(ratios)
+        axes.step(at, worst, where="post", color=colour, linestyle=style, label=f"seed {seed}")
+    axes.axhline(1.0, color=FAINT, linewidth=0.9, linestyle=(0, (2, 2)))
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:.0e}"[0] in "25" else "")
+    axes.tick_params(axis="y", which="minor", labelsize=8)
+    axes.set_xlabel("instances tried")
+    axes.set_ylabel(label)
+    entitle(figure, axes, title)
+    legend_beside(axes)
+    return figure
+
+
 def load_response(loads: Sequence[float], responses: Series, palette: Palette = colour_of) -> Figure:
     """Mean response against offered load; an overloaded scheduler leaves the picture at the top.
 
