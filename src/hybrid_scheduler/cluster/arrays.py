@@ -29,7 +29,7 @@ from hybrid_scheduler.cluster.state import (
 )
 from hybrid_scheduler.cluster.waiting import new_ages
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import WAITING_COLUMNS
+from hybrid_scheduler.model.task_columns import TASK_COLUMNS, WAITING_COLUMNS
 from hybrid_scheduler.physics.world import TimedTasks, World
 
 
@@ -58,7 +58,7 @@ def empty_state(world: World, shortest: int, others: int) -> State:
         clocks=np.zeros(CLOCKS),
         disturbances=np.array(sorted(events, key=lambda e: e[0]), dtype=DISTURBANCE),
         tasks=np.zeros(0, dtype=TASK),
-        features=np.zeros((0, 5)),
+        features=np.zeros((0, TASK_COLUMNS)),
         nominal=np.zeros((0, 2, count)),
         realised=np.zeros((0, 2, count)),
         ready=np.zeros(0, dtype=HEAP),

@@ -49,6 +49,7 @@ from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, 
 from hybrid_scheduler.model.node import Expectation
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
+from hybrid_scheduler.model.task_columns import TASK_RANK
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES
 from hybrid_scheduler.physics.world import TimedTasks, World
 
@@ -110,12 +111,14 @@ class Waiting:
         shortest: How many of the shortest waiting tasks a compiled policy is shown.
         oldest: How many of the oldest.
         sampled: How many of the others.
+        ranked: How many of those of the highest upward rank, where tasks have one (`Simulation.rank`).
         idle_only: The scheduler starts nothing while every device is busy.
     """
 
     shortest: int
     oldest: int
     sampled: int
+    ranked: int
     idle_only: bool
 
 
@@ -153,7 +156,10 @@ class Simulation:
         self._observing = observing
         self._waiting = waiting
         self._recording = recording
-        shown = (0, 0) if waiting is None else (waiting.shortest, waiting.oldest + waiting.sampled)
+        self._ranked = False
+        shown = (0, 0)
+        if waiting is not None:
+            shown = waiting.shortest, waiting.oldest + waiting.sampled + waiting.ranked
         self.state = empty_state(world, *shown)
 
     def add(self, timed: TimedTasks) -> None:
@@ -167,6 +173,12 @@ class Simulation:
             recording=self._recording,
             expecting=self._sees == SEES_EXPECTED,
         )
+
+    def rank(self, ranks: FloatArray) -> None:
+        """Give the tasks added last their upward ranks, one each."""
+        total = int(self.state.counters[TASKS])
+        self.state.features[total - len(ranks) : total, TASK_RANK] = ranks
+        self._ranked = True
 
     def depend(self, position: int, parents: Sequence[int]) -> None:
         """Let the task added last, at `position`, wait for earlier tasks by their positions, before it is looked at."""
@@ -288,6 +300,7 @@ class Simulation:
             self._waiting.shortest,
             self._waiting.oldest,
             self._waiting.sampled,
+            self._waiting.ranked if self._ranked else 0,
             self._waiting.idle_only,
             policy_state,
             *expectation,

@@ -14,6 +14,7 @@ import numba as nb
 
 from hybrid_scheduler.cluster.node import SimulatedNode, TaskBook
 from hybrid_scheduler.cluster.simulation import Waiting
+from hybrid_scheduler.learning.upward_rank import upward_ranks
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, KERNEL_SIGNATURE
@@ -39,7 +40,7 @@ def simulated_node(
     waiting = None
     if scheduler.dispatches:
         shown = scheduler.shown_shortest, scheduler.shown_oldest, scheduler.shown_sampled
-        waiting = Waiting(*shown, scheduler.idle_only)
+        waiting = Waiting(*shown, scheduler.shown_ranked if scheduler.ranks_tasks else 0, scheduler.idle_only)
     return SimulatedNode(
         book,
         world,
@@ -107,11 +108,15 @@ class Driver(Generic[N]):
         self.learning_seconds = 0.0
 
     def prepare(self, tasks: TaskBatch) -> None:
-        """Show the scheduler tasks that will come, if it plans ahead.
+        """Rank the tasks that were added last, and show them to the scheduler, if it wants that.
 
         Raises:
             SchedulerError: The scheduler failed.
         """
+        if self.scheduler.ranks_tasks and tasks.has_dependencies and isinstance(self.node, SimulatedNode):
+            with named_failures(self.scheduler):
+                seconds = self.scheduler.expected_seconds(tasks, self.node.view())
+            self.node.rank(upward_ranks(tasks.parent_start, tasks.parents, seconds))
         if self.scheduler.plans:
             with named_failures(self.scheduler):
                 blind = not (self.scheduler.uses_estimates or self.scheduler.knows_truth)

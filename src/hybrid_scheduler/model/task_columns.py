@@ -9,12 +9,15 @@ TASK_INTENSITY: Final = 1
 TASK_MEMORY: Final = 2
 TASK_KIND: Final = 3
 TASK_PARENTS: Final = 4
+TASK_RANK: Final = 5
+"""Column: the upward rank of a task of a graph, relative to the largest of its graph; 0 outside graphs."""
+TASK_COLUMNS: Final = 6
 
-WAITING_SINCE: Final = 5
+WAITING_SINCE: Final = TASK_COLUMNS
 """Column of a waiting task, behind the `TASK_*` columns: when it became ready."""
-OVERTAKEN: Final = 6
+OVERTAKEN: Final = TASK_COLUMNS + 1
 """Column of a waiting task: how often tasks that became ready after it were started before it."""
-WAITING_COLUMNS: Final = 7
+WAITING_COLUMNS: Final = TASK_COLUMNS + 2
 
 FIXED: Final = 0
 """Row of `times`: seconds every part costs, however small its share."""

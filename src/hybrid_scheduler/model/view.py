@@ -150,5 +150,6 @@ def task_row(task: Task) -> FloatArray:
             task.memory_required,
             kind_code(task.kind),
             float(len(task.dependencies)),
+            task.upward_rank,
         ]
     )

@@ -31,7 +31,7 @@ from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.objective import ARGUMENTS, BALANCED, Objective, Weights
-from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, LabelLearner, kernel
 
@@ -68,6 +68,7 @@ class StaticForest(CompiledScheduler, LabelLearner):
     """
 
     kernel = _policy
+    ranks_tasks = True
     objective = ARGUMENTS
     model_suffix = ".npz"
     predictor: str = "forest"
@@ -120,6 +121,13 @@ class StaticForest(CompiledScheduler, LabelLearner):
         """
         self.check_devices(len(view.devices))
         return super().decide(task, view)
+
+    def expected_seconds(self, tasks: TaskBatch, view: ClusterView) -> FloatArray:
+        """What the forest expects on the device where it is least; all alike before it has learned anything."""
+        if self.model is None:
+            return super().expected_seconds(tasks, view)
+        shortest = np.exp(np.fmin.reduce(self.model.predict(feature_matrix(tasks)), axis=1))
+        return np.where(shortest > 0.0, shortest, 1.0)
 
     def explain(self, task: Task, view: ClusterView) -> Explanation:
         """The times the forest predicts."""

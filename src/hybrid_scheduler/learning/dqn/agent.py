@@ -33,7 +33,7 @@ from hybrid_scheduler.learning.agent_layout import (
     USUAL,
     Layout,
 )
-from hybrid_scheduler.learning.device_times import DeviceFilter, basis, raw_features, task_features
+from hybrid_scheduler.learning.device_times import DeviceFilter, basis, expected_seconds, raw_features, task_features
 from hybrid_scheduler.learning.dqn.network import CAPACITY, DeepQ
 from hybrid_scheduler.learning.dqn.policy import BAD, PUBLIC, evaluate, take
 from hybrid_scheduler.learning.drift_probe import PROBES, DriftProbe, device_groups
@@ -44,7 +44,7 @@ from hybrid_scheduler.model.device_columns import AVAILABLE, GPU, KIND, MEMORY
 from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.objective import Objective
 from hybrid_scheduler.model.outcome import Outcome
-from hybrid_scheduler.model.task import FloatArray, IntArray, Task
+from hybrid_scheduler.model.task import FloatArray, IntArray, Task, TaskBatch
 from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.model.view import ClusterView, task_row
 
@@ -211,6 +211,16 @@ class Agent:
             SHARED
         ]
 
+    def shortest_seconds(self, tasks: TaskBatch, view: ClusterView) -> FloatArray:
+        """The seconds expected of each task on the device where they are least."""
+        logs, times, features = np.empty(len(view.devices)), np.zeros((2, len(view.devices))), np.empty(TASK_FEATURES)
+        shortest = np.empty(len(tasks))
+        for position, row in enumerate(tasks.feature_rows()):
+            task_features(row, self.params, features)
+            expected_seconds(self.params, view.devices, features, logs, times)
+            shortest[position] = times[SHARED].min()
+        return shortest
+
     def _evaluate(self, task: Task, view: ClusterView) -> Evaluation:
         """Everything the agent expects of a task; explaining a decision and making it share one evaluation."""
         if self._evaluation is not None and self._evaluation[0] is view and self._evaluation[1] == task.task_id:
@@ -306,7 +316,7 @@ class Agent:
         if pending is None or outcome.failed:
             return
         self.seen += 1
-        time = outcome.response_time if self.options.count_waiting else outcome.actual_time
+        time = self._counted_time(task, outcome)
         self.means.average(time, outcome.energy, outcome.cost, pending.fastest)
         self._weigh()
         paid = self.params[GOALS : GOALS + 3] / self.params[USUAL : USUAL + 3] @ (time, outcome.energy, outcome.cost)
@@ -333,6 +343,12 @@ class Agent:
         self.pending.finish(pending, time)
         self.pending.move_complete(self.deep.transitions)
         self._step()
+
+    def _counted_time(self, task: Task, outcome: Outcome) -> float:
+        """The time a decision answers for; how long a task waited for its parents was decided with them."""
+        if not self.options.count_waiting:
+            return outcome.actual_time
+        return outcome.finish_time - outcome.ready_time if task.dependencies else outcome.response_time
 
     def _take_scales(self, raw: FloatArray, wholes: list[float]) -> None:
         """Measure by the first outcomes; the decisions before were made by other scales and are not learned from."""

@@ -12,7 +12,7 @@ import math
 import numba as nb
 import numpy as np
 
-from hybrid_scheduler.learning.actions import decode, expect_completion, first_done, rank_devices, write_parts
+from hybrid_scheduler.learning.actions import decode, expect_completion, first_done, queue_price, rank_devices, write_parts
 from hybrid_scheduler.learning.agent_layout import (
     CHARGE,
     CONTEXT,
@@ -56,7 +56,7 @@ from hybrid_scheduler.model.device_columns import (
 )
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import SHARED, TASK_MEMORY
+from hybrid_scheduler.model.task_columns import SHARED, TASK_MEMORY, TASK_RANK
 
 BAD = 1e30
 """Cost of an option that cannot be taken."""
@@ -192,7 +192,8 @@ def options_of(
         out: Room for two parts.
     """
     counted, queues, service = params[COUNT_WAITING], params[USE_BACKLOG], params[SERVICE]
-    excess, charge = params[EXCESS], params[CHARGE] * params[COUNT_WAITING] * params[USE_BACKLOG]
+    excess = params[EXCESS]
+    charge = queue_price(params[CHARGE] * params[COUNT_WAITING] * params[USE_BACKLOG], task[TASK_RANK])
     for k in range(options.shape[0]):
         parts = part_of(k, params, devices, facts, shown, times, completion, out)
         figures[k, :] = BAD

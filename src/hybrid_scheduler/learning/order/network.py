@@ -55,7 +55,10 @@ N_WEIGHTS: Final = _BIAS + 1
 
 ENERGY, MONEY, MAX_OVERTAKEN = range(N_WEIGHTS, N_WEIGHTS + 3)
 """Behind the weights in the kernel's state: what counts, and how often a task may be overtaken."""
-STATE: Final = N_WEIGHTS + 3
+GRAPH: Final = N_WEIGHTS + 3
+"""Behind those: the weights of a task of a graph (`graph_score`)."""
+N_GRAPH: Final = 2 * (N_INPUTS + 1)
+STATE: Final = GRAPH + N_GRAPH
 
 WEIGHTS_FILE: Final = FOLDER / "order.npy"
 
@@ -71,6 +74,15 @@ def score(x: FloatArray, weights: FloatArray) -> float:
         for i in range(N_INPUTS):
             a += weights[h * N_INPUTS + i] * x[i]
         total += weights[_OUTPUT + h] * (a / (1.0 + abs(a)))
+    return total  # type: ignore[no-any-return]
+
+
+@nb.njit(cache=True)
+def graph_score(x: FloatArray, rank: float, state: FloatArray) -> float:
+    """What a pair's score gains by its task being part of a graph."""
+    total = state[GRAPH] + state[GRAPH + 1] * rank
+    for i in range(N_INPUTS):
+        total += (state[GRAPH + 2 + 2 * i] + state[GRAPH + 3 + 2 * i] * rank) * x[i]
     return total  # type: ignore[no-any-return]
 
 
