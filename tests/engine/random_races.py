@@ -42,6 +42,7 @@ class Anything(Scheduler):
 
 # Round numbers make ties common: arrivals, ends and disturbances at the same instant.
 times = st.one_of(st.integers(0, 12).map(float), st.floats(0.0, 12.0))
+megabytes = st.sampled_from([0.0, 10.0, 40.0, 300.0, 2000.0])
 durations = st.one_of(st.sampled_from([1.0, 2.0, 4.0]), st.floats(0.01, 6.0))
 
 
@@ -69,14 +70,15 @@ def clusters(draw: st.DrawFn, disturbed: bool | None = None) -> ClusterSpec:
         st.sampled_from([d.name for d in devices]),
         st.sampled_from([0.0, 0.0, 1.0, 0.5, 2.0, 3.0]),
     )
-    return ClusterSpec(devices, tuple(draw(st.lists(changes, max_size=6))) if disturbed else ())
+    network = draw(st.sampled_from([1250.0, 100.0]))
+    return ClusterSpec(devices, tuple(draw(st.lists(changes, max_size=6))) if disturbed else (), network)
 
 
 @st.composite
 def task_batches(draw: st.DrawFn, most: int = 14) -> TaskBatch:
     count = draw(st.integers(1, most))
     ids = draw(st.permutations(range(count)))
-    related = draw(st.booleans())
+    related, handed = draw(st.booleans()), draw(st.booleans())
     tasks = []
     for position, task_id in enumerate(ids):
         # Any order of arrival: a child may arrive before its parent.
@@ -89,7 +91,7 @@ def task_batches(draw: st.DrawFn, most: int = 14) -> TaskBatch:
                 draw(st.sampled_from([0.0, 20.0, 40.0, 80.0, 500.0])),
                 draw(times),
                 draw(durations),
-                tuple(sorted(parents)),
+                tuple((parent, draw(megabytes)) if handed else parent for parent in sorted(parents)),  # type: ignore[misc]
             )
         )
     return TaskBatch.from_tasks(tasks)

@@ -60,13 +60,22 @@ def test_same_race_twice(race: CheckedRace, seed: int) -> None:
 def test_undisturbed_work_is_conserved(race: CheckedRace, seed: int) -> None:
     """Busy seconds are the sum of the work decided, energy is watts times busy seconds: summed here by hand."""
     outcomes = race.run(Anything(seed))
+    tasks = {task.task_id: task for task in race.tasks}
+    made = {outcome.task_id: outcome.parts for outcome in outcomes}
     busy = dict.fromkeys(race.world.cluster.names, 0.0)
     work = dict.fromkeys(race.world.cluster.names, 0.0)
     for outcome in outcomes:
         two = len(outcome.parts) == 2 and race.world.physics.split == "concurrent"
         for part in outcome.parts:
             busy[part.device] += part.end - part.start
-            alone = race.seconds(outcome.task_id, part.device, part.share)
+            task = tasks[outcome.task_id]
+            resident = sum(
+                at.share * megabytes
+                for parent, megabytes in zip(task.dependencies, task.dependency_mb, strict=False)
+                for at in made[parent]
+                if at.device == part.device
+            )
+            alone = race.seconds(task.task_id, part.device, part.share, min(resident, task.memory_required))
             work[part.device] += alone * (1.0 + race.world.physics.coexecution_penalty if two else 1.0)
     assert busy == pytest.approx(work, rel=1e-9, abs=1e-12)
     joules = sum(device.watts * busy[device.name] for device in race.world.cluster.devices)

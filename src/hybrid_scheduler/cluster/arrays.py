@@ -8,10 +8,13 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from hybrid_scheduler.cluster.data import link_data
 from hybrid_scheduler.cluster.state import (
     CLOCKS,
     COUNTERS,
     CURRENT,
+    DATA,
+    DATA_ROWS,
     DEVICE_QUEUE,
     DISTURBANCE,
     EDGE,
@@ -52,7 +55,7 @@ def empty_state(world: World, shortest: int, others: int) -> State:
         facts=world.physics.facts(),
         free=np.zeros(count),
         device_queues=device_queues,
-        scratch=np.zeros((2, count)),
+        scratch=np.zeros((3, count)),
         out=np.zeros((3, 3)),
         counters=counters,
         clocks=np.zeros(CLOCKS),
@@ -72,6 +75,9 @@ def empty_state(world: World, shortest: int, others: int) -> State:
         waiting_times=np.zeros((shortest + others, 2, count)),
         queues=np.zeros((0, count)),
         ages=np.zeros(0, dtype=np.int64),
+        data=np.zeros(0, dtype=DATA),
+        links=world.links() + np.diag(world.resident_seconds()),
+        savings=np.zeros((0, count)),
     )
 
 
@@ -123,7 +129,36 @@ def with_tasks(
         children = base + np.repeat(np.arange(n), np.diff(tasks.parent_start))
         link(state.tasks, state.edges, edges, base + tasks.parents, children)
         state.counters[EDGES] = edges + len(tasks.parents)
+        if len(tasks.parent_mb):
+            state = with_data(state, base + tasks.parents, children, tasks.parent_mb, rows, timed.savings(), total)
     state.counters[TASKS] = total
+    return state
+
+
+def with_data(
+    state: State,
+    parents: IntArray,
+    children: IntArray,
+    megabytes: FloatArray,
+    rows: slice,
+    savings: FloatArray,
+    total: int,
+) -> State:
+    """The state with data on edges.
+
+    Args:
+        state: The state before, with these tasks in it.
+        parents: Where the data comes from, by position.
+        children: Where it goes.
+        megabytes: How much it is.
+        rows: Positions of tasks among which all children are.
+        savings: For these tasks the seconds a resident megabyte saves on each device.
+        total: How many tasks there are.
+    """
+    used = int(state.counters[DATA_ROWS])
+    state = state._replace(data=grown(state.data, used + len(parents)), savings=grown(state.savings, total))
+    state.savings[rows] = savings
+    state.counters[DATA_ROWS] = link_data(state.tasks, state.data, used, parents, children, megabytes)
     return state
 
 
@@ -157,6 +192,7 @@ def _fill(records: Records, base: int, ids: IntArray, arrival: FloatArray, paren
         task.first_part = -1
         task.part_count = 0
         task.last_part = -1
+        task.first_data = -1
 
 
 @nb.njit(cache=True)

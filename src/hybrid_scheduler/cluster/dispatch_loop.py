@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.data import add_data, add_true_delay
 from hybrid_scheduler.cluster.heap import pop
 from hybrid_scheduler.cluster.loop import all_free, carry_out, next_return, next_task, settle, true_times
 from hybrid_scheduler.cluster.queues import advance, illegal
@@ -161,8 +162,11 @@ def run_dispatch(
     Returns:
         The reason (`cluster.state`).
     """
-    devices, facts, free, device_queues, _, out, c, clocks, disturbances, tasks, features, nominal, realised = sim[:13]
-    ready, done, edges, parts, room, heap, candidates, waiting, waiting_times, queues, ages = sim[13:]
+    devices, facts, free, device_queues, scratch, out, c, clocks, disturbances, tasks, features, nominal, realised = (
+        sim[:13]
+    )
+    ready, done, edges, parts, room, heap, candidates, waiting, waiting_times, queues, ages = sim[13:24]
+    data, links, savings = sim[24:]
     while True:
         if c[PARTS] + 2 > len(parts):
             return GROW
@@ -174,7 +178,7 @@ def run_dispatch(
             c[DECISIONS] += 1
             carry_out(
                 devices, facts, free, device_queues, out, c, tasks, features, realised, ready, done, edges,
-                parts, queues, clocks[NOW], observing, isolated,
+                parts, queues, data, links, savings, clocks[NOW], observing, isolated,
             )  # fmt: skip
             advance(devices, device_queues, parts, clocks[NOW])  # it is asked again, and shall see what it has done
         if c[ASK] == ASKING:
@@ -213,10 +217,20 @@ def run_dispatch(
                     waiting[k, column] = features[task, column]
                 waiting[k, WAITING_SINCE] = tasks[task].ready
                 waiting[k, OVERTAKEN] = times_overtaken(room, ages, c, task)
+                handed = tasks[task].first_data >= 0
                 if sees in (SEES_ESTIMATES, SEES_EXPECTED):
                     copy_times(nominal, task, waiting_times, k)
+                    if handed:
+                        memory = features[task, TASK_MEMORY]
+                        add_data(tasks, parts, data, links, task, now, memory, waiting_times[k])
                 elif sees == SEES_TRUTH:
                     true_times(realised, device_queues, task, waiting_times[k])
+                    if handed:
+                        memory = features[task, TASK_MEMORY]
+                        add_true_delay(
+                            tasks, parts, data, links, savings, device_queues, task, memory, now, free,
+                            waiting_times[k], scratch[2],
+                        )  # fmt: skip
             c[ANSWER] = policy(
                 c[DECISIONS], now, waiting[:count], waiting_times[:count], devices,
                 free if sees == SEES_TRUTH else no_free, facts, policy_state, out,

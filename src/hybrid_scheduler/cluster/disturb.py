@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.cluster.data import data_on
 from hybrid_scheduler.cluster.heap import push
 from hybrid_scheduler.cluster.queues import advance, last_end, set_head
 from hybrid_scheduler.cluster.state import (
@@ -84,7 +85,8 @@ def drop_lost(sim: State) -> None:
 def project(sim: State, at: float, device: int, before: float) -> None:
     """Work out start and end of every unfinished part anew, in the order the parts were decided.
 
-    A part depends only on parts decided before it: the one ahead in its queue and, for a serial split, its GPU part.
+    A part depends only on parts decided before it: the one ahead in its queue and, for a serial split, its GPU part. The
+    data it waits for comes from tasks that have finished.
     Part numbers grow with the decisions, so taking the smallest number among the queues' cursors is that order.
     """
     count = sim.devices.shape[0]
@@ -109,6 +111,8 @@ def project(sim: State, at: float, device: int, before: float) -> None:
             start = max(at, sim.free[d])
             if sim.parts[p].after >= 0:
                 start = max(start, sim.parts[sim.parts[p].after].end)
+            if sim.tasks[sim.parts[p].task].first_data >= 0:
+                start = max(start, data_on(sim.tasks, sim.parts, sim.data, sim.links, sim.parts[p].task, d)[0])
             sim.parts[p].start = start
             sim.parts[p].end = start + sim.parts[p].work / sim.device_queues[d].speed
         sim.free[d] = sim.parts[p].end

@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.arrays import grown
 from hybrid_scheduler.cluster.compiled import hot
+from hybrid_scheduler.cluster.data import linked_parents
 from hybrid_scheduler.cluster.queues import advance
 from hybrid_scheduler.cluster.state import (
     CURRENT,
+    DATA_ROWS,
     DONE,
     EDGES,
     NEWEST,
@@ -35,8 +37,8 @@ def leave_queues(devices: FloatArray, device_queues: Records, parts: Records, no
 def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
     """The same state without the tasks where `gone` is true, which must all have finished by `now` and been taken.
 
-    A task may only go together with its parents. Tasks and parts are numbered anew; nothing that a scheduler or an
-    outcome could see changes.
+    Whose data a task that stays may yet need (`needed`) must stay too. Tasks and parts are numbered anew; nothing that a
+    scheduler or an outcome could see changes.
     """
     leave_queues(state.devices, state.device_queues, state.parts, now)
     c = state.counters
@@ -53,7 +55,8 @@ def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
     tasks = state.tasks[: c[TASKS]][stays]
     for link in ("first_part", "last_part"):
         tasks[link] = new_part[tasks[link]]
-    edges, tasks["first_edge"] = _edges(state, tasks["first_edge"], new_task)
+    edges, tasks["first_edge"] = _lists(state.edges[: c[EDGES]], tasks["first_edge"], "child", new_task)
+    data, tasks["first_data"] = _lists(state.data[: c[DATA_ROWS]], tasks["first_data"], "parent", new_task)
     sizes = {"ready": c[READY], "done": c[DONE], "shortest": c[WAITING_TASKS]}
     heaps = {name: getattr(state, name)[:size].copy() for name, size in sizes.items()}
     for name, heap in heaps.items():
@@ -68,6 +71,7 @@ def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
     c[NEXT] = int(stays[: c[NEXT]].sum())
     count = len(gone)
     c[TASKS], c[PARTS], c[EDGES], c[CURRENT] = len(tasks), len(parts), len(edges), -1
+    c[DATA_ROWS] = len(data)
     return state._replace(
         device_queues=device_queues,
         tasks=tasks,
@@ -79,6 +83,8 @@ def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
         realised=state.realised[:count][stays],
         queues=state.queues[:count][stays[: len(state.queues)]],
         ages=new_ages(room, c),
+        data=data,
+        savings=state.savings[:count][stays[: len(state.savings)]],
         **heaps,
     )
 
@@ -90,19 +96,33 @@ def _numbers(kept: NDArray[np.int64], count: int) -> NDArray[np.int32]:
     return numbers
 
 
-def _edges(state: State, first_edge: Records, new_task: NDArray[np.int32]) -> tuple[Records, Records]:
-    """The edges to tasks that stay, and where each staying task's list of children starts now."""
-    used = int(state.counters[EDGES])
-    edges = state.edges[:used].copy()
-    # A child stays as long as a parent does, so an edge of a staying parent has a staying child.
-    kept = np.zeros(used, dtype=bool)
-    for start in first_edge[first_edge >= 0]:
-        edge = int(start)
-        while edge >= 0:
-            kept[edge] = True
-            edge = int(edges[edge]["next"])
-    new_edge = _numbers(np.flatnonzero(kept), used)
-    staying = edges[kept]
-    staying["child"] = new_task[staying["child"]]
-    staying["next"] = new_edge[staying["next"]]
-    return staying, new_edge[first_edge]
+def needed(state: State, over: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whose data tasks may yet need that are not `over`."""
+    kept = np.zeros(len(over), dtype=bool)
+    handed = state.tasks["first_data"][: len(over)] >= 0
+    kept[linked_parents(state.tasks, state.data, np.flatnonzero(handed & ~over).tolist())] = True
+    return kept
+
+
+def _lists(
+    records: Records, first: Records, names: str, new_task: NDArray[np.int32]
+) -> tuple[Records, NDArray[np.int32]]:
+    """The records of the lists of staying tasks that name staying tasks, and where each list starts now."""
+    starts, kept = np.full(len(first), -1, dtype=np.int32), []
+    following, task = records["next"].tolist(), new_task[records[names]].tolist()
+    links: list[int] = []
+    for i, row in enumerate(first.tolist()):
+        last = -1
+        while row >= 0:
+            if task[row] >= 0:
+                if last < 0:
+                    starts[i] = len(kept)
+                else:
+                    links[last] = len(kept)
+                last = len(kept)
+                kept.append(row)
+                links.append(-1)
+            row = following[row]
+    staying = records[kept]
+    staying[names], staying["next"] = [task[row] for row in kept], links
+    return staying, starts

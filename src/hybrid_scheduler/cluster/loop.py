@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.data import add_data, add_true_data, data_on
 from hybrid_scheduler.cluster.heap import pop, push
 from hybrid_scheduler.cluster.queues import advance, fit, illegal, place, release
 from hybrid_scheduler.cluster.state import (
@@ -37,7 +38,7 @@ from hybrid_scheduler.cluster.state import (
     State,
 )
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import TASK_MEMORY
+from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY
 
 
 @inlined
@@ -126,6 +127,9 @@ def carry_out(
     edges: Records,
     parts: Records,
     queues: FloatArray,
+    data: Records,
+    links: FloatArray,
+    savings: FloatArray,
     now: float,
     observing: bool,
     isolated: bool,
@@ -135,10 +139,17 @@ def carry_out(
     c[CURRENT] = -1
     if len(queues) > 0:
         for d in range(len(free)):
-            queues[task, d] = max(free[d], now) - tasks[task].ready if device_queues[d].speed > 0.0 else np.inf
-    count = fit(devices, facts, out, features[task, TASK_MEMORY], c[ANSWER])
+            begin = max(free[d], now)
+            if tasks[task].first_data >= 0:
+                begin = max(begin, data_on(tasks, parts, data, links, task, d)[0])
+            queues[task, d] = begin - tasks[task].ready if device_queues[d].speed > 0.0 else np.inf
+    memory = features[task, TASK_MEMORY]
+    count = fit(devices, facts, out, memory, c[ANSWER])
     if count > 0:
-        finish = place(devices, facts, free, device_queues, tasks, realised, parts, out, c[PARTS], task, now, count)
+        finish = place(
+            devices, facts, free, device_queues, tasks, realised, parts, out, data, links, savings, memory,
+            c[PARTS], task, now, count,
+        )  # fmt: skip
         c[PARTS] += count
     else:
         tasks[task].status = FAILED
@@ -179,7 +190,7 @@ def run(
         sim[:13]
     )
     ready, done, edges, parts = sim[13:17]
-    queues = sim[22]
+    queues, _, data, links, savings = sim[22:]
     while True:
         if c[PARTS] + 2 > len(parts):
             return GROW
@@ -189,7 +200,7 @@ def run(
                 return code
             carry_out(
                 devices, facts, free, device_queues, out, c, tasks, features, realised, ready, done, edges,
-                parts, queues, clocks[NOW], observing, isolated,
+                parts, queues, data, links, savings, clocks[NOW], observing, isolated,
             )  # fmt: skip
         task, on_heap = next_task(tasks, ready, c)
         now = np.inf
@@ -229,10 +240,25 @@ def run(
         c[DECISIONS] = number + 1
         if not compiled:
             return DECIDE
-        if sees == SEES_ESTIMATES:
+        handed = tasks[task].first_data >= 0
+        if sees == SEES_ESTIMATES and handed:
+            for d in range(scratch.shape[1]):
+                scratch[FIXED, d] = nominal[task, FIXED, d]
+                scratch[SHARED, d] = nominal[task, SHARED, d]
+            add_data(tasks, parts, data, links, task, now, features[task, TASK_MEMORY], scratch)
+            c[ANSWER] = policy(number, now, features[task], devices, scratch[:2], no_free, facts, policy_state, out)
+        elif sees == SEES_ESTIMATES:
             c[ANSWER] = policy(number, now, features[task], devices, nominal[task], no_free, facts, policy_state, out)
         elif sees == SEES_TRUTH:
             true_times(realised, device_queues, task, scratch)
-            c[ANSWER] = policy(number, now, features[task], devices, scratch, free, facts, policy_state, out)
+            begin = free
+            if handed:
+                begin = scratch[2]
+                for d in range(len(free)):
+                    begin[d] = free[d]
+                add_true_data(
+                    tasks, parts, data, links, savings, device_queues, task, features[task, TASK_MEMORY], scratch, begin
+                )
+            c[ANSWER] = policy(number, now, features[task], devices, scratch[:2], begin, facts, policy_state, out)
         else:
             c[ANSWER] = policy(number, now, features[task], devices, no_times, no_free, facts, policy_state, out)

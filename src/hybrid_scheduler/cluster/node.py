@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Protocol, overload
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 import numpy as np
 
+from hybrid_scheduler.cluster.data import add_data
 from hybrid_scheduler.cluster.simulation import Simulation, Waiting
 from hybrid_scheduler.cluster.state import (
     ASK,
     CURRENT,
     DECIDE,
     DISPATCH,
+    DOOMED,
     DRAINED,
     FAILED,
     OUTCOMES,
     PAUSED,
+    PLACED,
     QUIET,
     SEES_ESTIMATES,
     SEES_EXPECTED,
@@ -26,16 +30,17 @@ from hybrid_scheduler.cluster.state import (
     SEES_TRUTH,
     STALLED,
     TASKS,
+    UNDECIDED,
     WAITING,
     WAITS,
 )
 from hybrid_scheduler.cluster.waiting import oldest_first, pick, pick_ranked, times_overtaken
-from hybrid_scheduler.model.decision import Decision
+from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.label import Label
 from hybrid_scheduler.model.node import NO_LIMIT, Change, Expectation, Finished, Policy
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
-from hybrid_scheduler.model.task_columns import TASK_RANK
+from hybrid_scheduler.model.task_columns import FIXED, TASK_MEMORY, TASK_RANK
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES, ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.physics.world import World
@@ -172,9 +177,11 @@ class SimulatedNode(Simulation):
         """See `Node.view`: a snapshot, with the times of the task at hand for a scheduler that decides at once."""
         state, position = self.state, self.current
         times, free = NO_TIMES, NO_FREE
-        if self._sees == SEES_TRUTH:
+        if position >= 0 and self._sees == SEES_TRUTH and self._waiting is None:
+            times, free = self.truth(position)
+        elif self._sees == SEES_TRUTH:
             free = state.free.copy()
-        if position >= 0 and self._sees != SEES_QUEUES:
+        if position >= 0 and self._sees not in (SEES_QUEUES, SEES_TRUTH):
             times = self.times(position)
         return ClusterView(
             self.decisions - (1 if self._waiting is None and position >= 0 else 0),
@@ -187,6 +194,8 @@ class SimulatedNode(Simulation):
             self.waiting_tasks,
             None if self._sees == SEES_QUEUES else _TimesById(self),
             self.links,
+            _PartsById(self),
+            _DataById(self) if len(state.data) else None,
         )
 
     @cached_property
@@ -236,25 +245,58 @@ class SimulatedNode(Simulation):
 
     def times(self, position: int) -> FloatArray:
         """The times of a task that the scheduler may see."""
+        state, free = self.state, self.state.free
         if self._sees == SEES_TRUTH:
-            return self.truth(position)[0]
-        times: FloatArray = self.state.nominal[position].copy()
+            times, begin = self.truth(position)
+            if self._waiting is not None:
+                times[FIXED] += np.maximum(begin, self.now) - np.maximum(free, self.now)
+            return times
+        times = state.nominal[position].copy()
+        if self.handed(position):
+            memory = state.features[position, TASK_MEMORY]
+            add_data(state.tasks, state.parts, state.data, state.links, position, self.now, memory, times)
         return times
 
+    def data_ready(self, position: int) -> FloatArray | None:
+        """When the data of a task is on each device: infinite until it is ready; None when nothing comes."""
+        task = self.state.tasks[position]
+        if task["first_data"] < 0:
+            return None
+        if not self.handed(position) and task["status"] in (UNDECIDED, DOOMED):
+            return np.full(len(self.state.free), np.inf)
+        return self.data_there(position)
 
-class _TimesById(Mapping[int, FloatArray]):
-    """What the scheduler may see of the times of every task in the node; a copy has those that were looked at."""
+    def parts_of(self, position: int) -> tuple[Part, ...]:
+        """Where a task was placed; empty when it is not."""
+        task = self.state.tasks[position]
+        if task["status"] != PLACED:
+            return ()
+        first, count = int(task["first_part"]), int(task["part_count"])
+        parts = self.state.parts[first : first + count][["device", "share", "expected"]].tolist()
+        return tuple(Part(*part) for part in parts)
+
+
+V = TypeVar("V")
+
+
+class _ById(Mapping[int, V], Generic[V]):
+    """What the scheduler may see of every task in the node; a copy has those that were looked at."""
 
     def __init__(self, node: SimulatedNode) -> None:
         self._node = node
-        self._seen: dict[int, FloatArray] = {}
+        self._seen: dict[int, V] = {}
 
-    def __getitem__(self, task_id: int) -> FloatArray:
+    @abstractmethod
+    def _look(self, position: int) -> V | None:
+        """What there is to see of one task; None when that is nothing."""
+
+    def __getitem__(self, task_id: int) -> V:
         if task_id not in self._seen:
             position = self._node.position_of(task_id)
-            if position < 0:
+            seen = None if position < 0 else self._look(position)
+            if seen is None:
                 raise KeyError(task_id)
-            self._seen[task_id] = self._node.times(position)
+            self._seen[task_id] = seen
         return self._seen[task_id]
 
     def __iter__(self) -> Iterator[int]:
@@ -263,8 +305,23 @@ class _TimesById(Mapping[int, FloatArray]):
     def __len__(self) -> int:
         return int(self._node.state.counters[TASKS])
 
-    def __reduce__(self) -> tuple[type, tuple[dict[int, FloatArray]]]:
+    def __reduce__(self) -> tuple[type, tuple[dict[int, V]]]:
         return dict, (self._seen,)
+
+
+class _TimesById(_ById[FloatArray]):
+    def _look(self, position: int) -> FloatArray:
+        return self._node.times(position)
+
+
+class _PartsById(_ById[tuple[Part, ...]]):
+    def _look(self, position: int) -> tuple[Part, ...]:
+        return self._node.parts_of(position)
+
+
+class _DataById(_ById[FloatArray]):
+    def _look(self, position: int) -> FloatArray | None:
+        return self._node.data_ready(position)
 
 
 class _SimulatedRoom(WaitingRoom):

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.data import data_on, saved_seconds
 from hybrid_scheduler.cluster.heap import push
 from hybrid_scheduler.cluster.state import DOOMED, FAILED, ILLEGAL, PLACED, UNDECIDED, Records
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED, SINCE
@@ -121,12 +122,16 @@ def append_part(
     p: int,
     task: int,
     now: float,
+    earliest: float,
     device: int,
     share: float,
     expected: float,
     work: float,
 ) -> None:
-    """Queue part number `p`; it starts when the device has served what was decided before."""
+    """Queue part number `p`; it starts when the device has served what was decided before, and not before `earliest`.
+
+    The device idles meanwhile.
+    """
     parts[p].task = task
     parts[p].device = device
     parts[p].share = share
@@ -138,7 +143,7 @@ def append_part(
     parts[p].before = tasks[task].last_part
     tasks[task].last_part = p
     parts[p].lost = 0
-    parts[p].start = max(now, free[device])
+    parts[p].start = max(earliest, free[device])
     parts[p].end = parts[p].start + work / device_queues[device].speed
     free[device] = parts[p].end
     if device_queues[device].head < 0:
@@ -179,6 +184,10 @@ def place(
     realised: FloatArray,
     parts: Records,
     out: FloatArray,
+    data: Records,
+    links: FloatArray,
+    savings: FloatArray,
+    memory: float,
     first: int,
     task: int,
     now: float,
@@ -193,17 +202,20 @@ def place(
         row = 1 - k if swap else k
         d = int(out[row, PART_DEVICE])
         share = min(out[row, PART_SHARE], 1.0)
-        work = (realised[task, FIXED, d] + share * realised[task, SHARED, d]) * stretch
-        p = first + k
-        append_part(devices, free, device_queues, tasks, parts, p, task, now, d, share, out[row, PART_EXPECTED], work)
+        earliest, shared = now, realised[task, SHARED, d]
+        if tasks[task].first_data >= 0:
+            there, resident = data_on(tasks, parts, data, links, task, d)
+            earliest = max(now, there)
+            shared = max(0.0, shared - saved_seconds(resident, memory, savings[task, d]))
+        work = (realised[task, FIXED, d] + share * shared) * stretch
         if k == 1 and serial:
-            parts[p].after = first
-            if parts[p].start < parts[first].end:
-                parts[p].start = parts[first].end
-                parts[p].end = parts[p].start + work / device_queues[d].speed
-                free[d] = parts[p].end
-                if device_queues[d].head == p:
-                    set_head(devices, device_queues, parts, d, p)
+            earliest = max(earliest, parts[first].end)
+        append_part(
+            devices, free, device_queues, tasks, parts, first + k, task, now, earliest, d, share,
+            out[row, PART_EXPECTED], work,
+        )  # fmt: skip
+        if k == 1 and serial:
+            parts[first + k].after = first
     tasks[task].first_part = first
     tasks[task].part_count = count
     tasks[task].status = PLACED

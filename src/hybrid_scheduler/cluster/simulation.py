@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.abandoning import abandon
-from hybrid_scheduler.cluster.arrays import empty_state, grown, link, with_tasks
+from hybrid_scheduler.cluster.arrays import empty_state, grown, link, with_data, with_tasks
 from hybrid_scheduler.cluster.collect import collect
+from hybrid_scheduler.cluster.data import add_true_data, data_on
 from hybrid_scheduler.cluster.dispatch_loop import run_dispatch
 from hybrid_scheduler.cluster.disturb import disturb
-from hybrid_scheduler.cluster.forgetting import forget
+from hybrid_scheduler.cluster.forgetting import forget, needed
 from hybrid_scheduler.cluster.heap import pop, push
 from hybrid_scheduler.cluster.loop import run, true_times
 from hybrid_scheduler.cluster.state import (
@@ -42,6 +43,7 @@ from hybrid_scheduler.cluster.state import (
     SEES_QUEUES,
     TASKS,
     WAITING_TASKS,
+    WAITS,
 )
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
@@ -49,7 +51,7 @@ from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, 
 from hybrid_scheduler.model.node import Expectation
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import TASK_RANK
+from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_RANK
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES
 from hybrid_scheduler.physics.world import TimedTasks, World
 
@@ -180,8 +182,22 @@ class Simulation:
         self.state.features[total - len(ranks) : total, TASK_RANK] = ranks
         self._ranked = True
 
-    def depend(self, position: int, parents: Sequence[int]) -> None:
-        """Let the task added last, at `position`, wait for earlier tasks by their positions, before it is looked at."""
+    def depend(
+        self,
+        position: int,
+        parents: Sequence[int],
+        megabytes: Sequence[float] = (),
+        savings: FloatArray = NO_FREE,
+    ) -> None:
+        """Let a task wait for others, before it is looked at.
+
+        Args:
+            position: The task, added last.
+            parents: The positions of the tasks it waits for, added before.
+            megabytes: What comes from each of them; empty when nothing does.
+            savings: With megabytes: the seconds that a resident one saves the task on each device
+                (`TimedTasks.savings`).
+        """
         state, edges = self.state, int(self.state.counters[EDGES])
         state = state._replace(
             edges=grown(state.edges, edges + len(parents)), ready=grown(state.ready, int(state.counters[TASKS]))
@@ -192,6 +208,11 @@ class Simulation:
         children = np.full(len(parents), position)
         link(state.tasks, state.edges, edges, np.array(parents, dtype=np.int64), children)
         state.counters[EDGES] = edges + len(parents)
+        if any(megabytes):
+            named, data = np.array(parents, dtype=np.int64), np.array(megabytes, dtype=np.float64)
+            rows = slice(position, position + 1)
+            state = with_data(state, named, children, data, rows, savings, int(state.counters[TASKS]))
+            task = state.tasks[position]
         for settled in state.tasks[[p for p in parents if p not in unsettled]]:
             task["due"] = max(task["due"], settled["finish"])
             if settled["status"] == FAILED:
@@ -243,6 +264,10 @@ class Simulation:
         Call it between runs, with the `until` of the last one as `now`.
         """
         self.state = forget(self.state, gone, now)
+
+    def needed(self, over: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """For every task, whether one that is not `over` may yet need its data, so that it must not be forgotten."""
+        return needed(self.state, over)
 
     def abandon(self, now: float) -> IntArray:
         """Fail every task that has not finished by `now` and empty all queues; returns the positions of those tasks."""
@@ -341,10 +366,36 @@ class Simulation:
         return int(self.state.counters[CURRENT])
 
     def truth(self, position: int) -> tuple[FloatArray, FloatArray]:
-        """What nobody but the simulator knows: a task's real times at the present speeds, and when devices are free."""
-        times = np.empty_like(self.state.scratch)
-        true_times(self.state.realised, self.state.device_queues, position, times)
-        return times, self.state.free.copy()
+        """What nobody but the simulator knows: a task's real times at the present speeds, and when devices are free.
+
+        For a task that is ready both go by its data: what is on a device already is not moved there again, and a device
+        is free for the task when the rest has come.
+        """
+        state, free = self.state, self.state.free.copy()
+        times = np.empty((2, len(free)))
+        true_times(state.realised, state.device_queues, position, times)
+        if self.handed(position):
+            memory = state.features[position, TASK_MEMORY]
+            add_true_data(
+                state.tasks, state.parts, state.data, state.links, state.savings, state.device_queues, position, memory,
+                times, free,
+            )  # fmt: skip
+        return times, free
+
+    def handed(self, position: int) -> bool:
+        """Whether a task is ready, and its parents hand data to it."""
+        task = self.state.tasks[position]
+        return bool(task["first_data"] >= 0 and (position == self.current or task["status"] == WAITS))
+
+    def data_there(self, position: int) -> FloatArray:
+        """When all data of a ready task's parents is on each device; 0 where nothing has to come."""
+        state = self.state
+        return np.array(
+            [
+                data_on(state.tasks, state.parts, state.data, state.links, position, d)[0]
+                for d in range(len(state.free))
+            ]
+        )
 
     def answer(self, decision: Decision) -> None:
         """Hand in the decision for the current task; the next `run` carries it out.

@@ -50,7 +50,9 @@ ENTERED: Final = 17
 """Counter: where in `ages` the next task that enters the waiting room is noted."""
 AGES: Final = 18
 """Counter: how much of `ages` is in use."""
-COUNTERS: Final = 19
+DATA_ROWS: Final = 19
+"""Counter: how much of `data` is in use."""
+COUNTERS: Final = 20
 
 QUIET: Final = 0
 """Nothing has changed since the scheduler started nothing."""
@@ -120,12 +122,14 @@ TASK: Final = np.dtype(
         ("first_part", np.int32),
         ("part_count", np.int32),
         ("last_part", np.int32),
+        ("first_data", np.int32),
     ],
     align=True,
 )
 """A task: `earliest` is its arrival or when it came back, `due` when it can be decided as far as is known, `ready`
-when it was; `waiting` counts parents not settled yet; `first_edge` starts the list of its children, `last_part` ends
-the list of all its parts, of which the current `part_count` begin at `first_part`."""
+when it was; `waiting` counts parents not settled yet; `first_edge` starts the list of its children, `first_data` that
+of what its parents hand to it, `last_part` ends the list of all its parts, of which the current `part_count` begin at
+`first_part`."""
 
 PART: Final = np.dtype(
     [
@@ -179,6 +183,8 @@ heap by expected seconds, its neighbours in the list by time of entering (-1: no
 left when it goes: how often it was `overtaken`, whenever it waited."""
 
 EDGE: Final = np.dtype([("child", np.int32), ("next", np.int32)], align=True)
+DATA: Final = np.dtype([("mb", np.float64), ("parent", np.int32), ("next", np.int32)], align=True)
+"""Megabytes that one parent hands to a task; `next` is the record of another parent, -1 for none."""
 HEAP: Final = np.dtype([("time", np.float64), ("id", np.int64), ("task", np.int64)], align=True)
 DISTURBANCE: Final = np.dtype([("time", np.float64), ("speed", np.float64), ("device", np.int64)], align=True)
 
@@ -186,7 +192,12 @@ Records = NDArray[Any]
 
 
 class State(NamedTuple):
-    """Everything the compiled loop reads and writes. Tasks, parts and edges have room for more rows than are used."""
+    """Everything the compiled loop reads and writes. Tasks, parts and edges have room for more rows than are used.
+
+    `links` has the seconds a megabyte takes from one device (row) to another (column) and, on the diagonal, the seconds
+    a task saves for a megabyte that is on the device already; `savings` the latter with the noise of every task, for
+    those that have `data`, and no rows as long as nobody has.
+    """
 
     devices: FloatArray
     facts: FloatArray
@@ -212,3 +223,6 @@ class State(NamedTuple):
     waiting_times: FloatArray
     queues: FloatArray
     ages: IntArray
+    data: Records
+    links: FloatArray
+    savings: FloatArray

@@ -199,7 +199,8 @@ def _few(tasks: TaskBatch) -> TaskBatch:
     start = np.maximum(np.arange(n + 1) - 1, 0) if tasks.has_dependencies else np.zeros(n + 1, np.int64)
     columns = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time", "duration_estimate")
     head = {name: getattr(tasks, name)[:n] for name in (*columns, "kind_index")}
-    return replace(tasks, **head, parent_start=start, parents=chained[1:], _position={})
+    data = np.full(n - 1, tasks.parent_mb.max()) if len(tasks.parent_mb) else tasks.parent_mb
+    return replace(tasks, **head, parent_start=start, parents=chained[1:], parent_mb=data, _position={})
 
 
 def _lowest(bounds: list[LowerBound]) -> LowerBound | None:

@@ -18,13 +18,13 @@ from hybrid_scheduler.engine.live_data import Advance, Effort, Finished, Placeme
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
 from hybrid_scheduler.model.label import Label
-from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
+from hybrid_scheduler.model.task import Dependency, FloatArray, Task, TaskBatch, split_dependencies
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.optimum import best_finish
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Explanation, Scheduler
 
-NO_PARENTS: Mapping[int, Sequence[int]] = {}
+NO_PARENTS: Mapping[int, Sequence[Dependency]] = {}
 FORGET = 1024
 """Finished tasks are dropped in blocks of at least so many."""
 
@@ -78,26 +78,32 @@ class LiveRace:
 
     # --- the stream ---------------------------------------------------------------------------------------------------
 
-    def add(self, tasks: TaskBatch, parents: Mapping[int, Sequence[int]] = NO_PARENTS) -> None:
+    def add(self, tasks: TaskBatch, parents: Mapping[int, Sequence[Dependency]] = NO_PARENTS) -> None:
         """Let tasks arrive at `now` or later.
 
         Args:
             tasks: With ids unlike all others; parents inside the batch are not looked at.
-            parents: By id, the ids each must wait for; those no longer kept have finished.
+            parents: By id, the ids each must wait for, or pairs of an id and the megabytes that come from there. Those
+                no longer kept have finished, and nothing has to come from them any more.
         """
         timed = self.world.timed(tasks, self.seed)
         labels = timed.labels()
         self._tasks += list(tasks)
         waits = self._positions(tasks, parents) if parents else {}
+        handed = np.zeros(len(tasks))
+        for position, (_, megabytes) in waits.items():
+            handed[position - len(self._tasks) + len(tasks)] = sum(megabytes)
+        savings = timed.savings() if handed.any() else np.zeros((len(tasks), 0))
         for contestant in self.contestants.values():
             contestant.node.add(timed)
-            for position, waits_for in waits.items():
-                contestant.node.depend(position, waits_for)
+            for position, (waits_for, megabytes) in waits.items():
+                row = savings[position - len(self._tasks) + len(tasks)]
+                contestant.node.depend(position, waits_for, megabytes, row)
         self._prepare(tasks)
         best = zip(labels.seconds, labels.gpu_fraction.tolist(), labels.optimal_seconds.tolist(), strict=True)
         new = self._tasks[len(self._tasks) - len(tasks) :]
         self._labels += [Label(task, *label) for task, label in zip(new, best, strict=True)]
-        self._least = np.concatenate([self._least, timed.least_seconds()])
+        self._least = np.concatenate([self._least, timed.least_seconds(handed)])
         fresh = np.zeros(len(tasks), dtype=bool)
         self._handed_out = np.concatenate([self._handed_out, fresh])
         self._seen = {name: np.concatenate([seen, fresh]) for name, seen in self._seen.items()}
@@ -154,13 +160,13 @@ class LiveRace:
         self.give_up(name, reason, now)
 
     def submit(
-        self, tasks: Sequence[Task], parents: Mapping[int, Sequence[int]] = NO_PARENTS
+        self, tasks: Sequence[Task], parents: Mapping[int, Sequence[Dependency]] = NO_PARENTS
     ) -> list[dict[str, Placement | Waits | None]]:
         """Put tasks in at `now`; returns for each what every scheduler answers, None where parents run or it is out.
 
         Args:
             tasks: In the order in which they are decided; their ids are unlike all others, they arrive `now`.
-            parents: By id, the ids each must wait for; those no longer kept have finished.
+            parents: As in `add`.
         """
         first = len(self._tasks)
         self.add(TaskBatch.from_tasks(tasks), parents)
@@ -239,14 +245,22 @@ class LiveRace:
                 except HybridSchedulerError as error:
                     self.take_out(name, str(error))
 
-    def _positions(self, tasks: TaskBatch, parents: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    def _positions(
+        self, tasks: TaskBatch, parents: Mapping[int, Sequence[Dependency]]
+    ) -> dict[int, tuple[list[int], list[float]]]:
+        """By the position of each task that has any: the positions of its parents, and the data that comes from each."""
         known = {task.task_id: i for i, task in enumerate(self._tasks)}
         first = len(self._tasks) - len(tasks)
         waits = {}
         for position, task in enumerate(tasks, first):
-            waits_for = [known[parent] for parent in parents.get(task.task_id, ()) if parent in known]
-            if waits_for:
-                waits[position] = waits_for
+            named, megabytes = split_dependencies(parents.get(task.task_id, ()))
+            # A parent that is named twice counts once, with the data of both.
+            data: dict[int, float] = {}
+            for parent, megabyte in zip(named, megabytes or (0.0,) * len(named), strict=True):
+                if parent in known:
+                    data[known[parent]] = data.get(known[parent], 0.0) + megabyte
+            if data:
+                waits[position] = list(data), list(data.values())
         return waits
 
     def _place_or_take_out(self, name: str, first: int) -> dict[int, Placement | Waits]:
@@ -305,7 +319,10 @@ class LiveRace:
 
     def _forget(self) -> None:
         """Drop the tasks that are over for everybody, once there are enough of them."""
-        gone = self._handed_out
+        if int(self._handed_out.sum()) < self._most_over:
+            return
+        first = next(iter(self.contestants.values())).node
+        gone = self._handed_out & ~first.needed(self._handed_out)
         count = int(gone.sum())
         if count < self._most_over:
             return
@@ -315,5 +332,5 @@ class LiveRace:
             self._seen[name] = self._seen[name][~gone]
         self._tasks = [task for task, over in zip(self._tasks, gone, strict=True) if not over]
         self._labels = [label for label, over in zip(self._labels, gone, strict=True) if not over]
-        self._least, self._handed_out = self._least[~gone], gone[~gone]
+        self._least, self._handed_out = self._least[~gone], self._handed_out[~gone]
         self.forgotten += count

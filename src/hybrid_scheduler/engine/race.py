@@ -110,7 +110,7 @@ class Race:
             kept = slice(None) if keep.all() else np.flatnonzero(keep)
             start, parents = self._parents_within(keep)
             self._bounds[key] = lower_bound(
-                self.timed.realised[kept],
+                self._shortest_times[kept],
                 self.tasks.memory_required[kept],
                 arrival[kept],
                 start,
@@ -136,6 +136,10 @@ class Race:
     @cached_property
     def _labels(self) -> LabelBatch:
         return self.timed.labels()
+
+    @cached_property
+    def _shortest_times(self) -> FloatArray:
+        return self.timed.shortest_times()
 
     @cached_property
     def _least_seconds(self) -> FloatArray:

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from hybrid_scheduler.model.decision import Part
 from hybrid_scheduler.model.device_columns import (
     AVAILABLE,
     BACKLOG,
@@ -46,12 +47,17 @@ class ClusterView:
         facts: Public facts of the node (`SPLIT`, `PENALTY`, `MEMORY_POLICY`).
         names: The devices' names, in row order.
         times: `FIXED` and `SHARED` seconds of the task at hand per device: nominal for schedulers that declare
-            `uses_estimates`, realised for one that `knows_truth`, empty for all others.
-        free: When each device will really be free; only for one that `knows_truth`.
+            `uses_estimates`, realised for one that `knows_truth`, empty for all others. Data that its parents hand to it
+            is in them: `FIXED` has the seconds until it would be on the device, `SHARED` is less by what the task saves
+            where it is already.
+        free: When each device will really be free, and has the data of the task at hand, which is not in `times` then;
+            only for one that `knows_truth`.
         waiting: How many tasks wait to be started.
         times_by_id: The times of tasks by their ids, as far as the node knows them; see `times_of`.
         links: Seconds a megabyte of a task's result takes from one device (row) to another (column); empty where nobody
             knows.
+        parts_by_id: Where tasks were placed, by their ids, as far as the node knows; see `parts_of`.
+        data_by_id: When the data of tasks is on each device, for those that get some; see `data_ready`.
     """
 
     number: int
@@ -64,6 +70,8 @@ class ClusterView:
     waiting: int = 0
     times_by_id: Mapping[int, FloatArray] | None = field(default=None, repr=False, compare=False)
     links: FloatArray = field(default_factory=lambda: NO_TIMES, repr=False, compare=False)
+    parts_by_id: Mapping[int, tuple[Part, ...]] | None = field(default=None, repr=False, compare=False)
+    data_by_id: Mapping[int, FloatArray] | None = field(default=None, repr=False, compare=False)
 
     def times_of(self, task: Task) -> FloatArray:
         """`FIXED` and `SHARED` seconds of a task per device, for schedulers that declare `uses_estimates`.
@@ -77,6 +85,18 @@ class ClusterView:
             return self.times_by_id[task.task_id]
         except KeyError as error:
             raise SchedulerError(f"the node does not know task {task.task_id}, so nobody knows its times") from error
+
+    def data_ready(self, task: Task) -> FloatArray:
+        """When the data of a task's parents would be on each device: `now` where nothing has to come any more.
+
+        Infinite as long as a parent has not finished: nobody knows when it will.
+        """
+        ready = None if self.data_by_id is None else self.data_by_id.get(task.task_id)
+        return np.full(len(self.names), self.now) if ready is None else np.maximum(ready, self.now)
+
+    def parts_of(self, task_id: int) -> tuple[Part, ...]:
+        """Where a task was placed: devices, shares and what was expected; empty when it is not, or nobody knows."""
+        return () if self.parts_by_id is None else self.parts_by_id.get(task_id, ())
 
     @property
     def kind(self) -> NDArray[np.str_]:

@@ -10,9 +10,10 @@ import numpy as np
 from hybrid_scheduler.model.device_columns import PRICE
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec
-from hybrid_scheduler.physics.optimum import best_idle_seconds, idle_optimum
+from hybrid_scheduler.physics.optimum import ROUNDING, best_idle_seconds, idle_optimum
 from hybrid_scheduler.physics.settings import Physics
 
 
@@ -102,13 +103,44 @@ class TimedTasks:
     nominal: FloatArray
     realised: FloatArray
 
+    def savings(self) -> FloatArray:
+        """The seconds each task really saves on each device for a megabyte that is there already.
+
+        Noise stretches the way of the memory as it does the rest of a task's time there.
+        """
+        own, cluster = self.world.resident_seconds(), self.world.cluster
+        if self.world.physics.noise == 0.0 or not own.any():
+            return np.tile(own, (len(self.tasks), 1))
+        nominal = self.world.physics.nominal_times(self.tasks, cluster)[:, SHARED]
+        moves = nominal > 0.0
+        noise = np.divide(self.realised[:, SHARED], nominal, out=np.zeros_like(nominal), where=moves)
+        return np.ascontiguousarray(own * noise)
+
+    def shortest_times(self, handed: FloatArray | None = None) -> FloatArray:
+        """The realised times if all the data of every task's parents were on every device: no run has shorter ones.
+
+        Args:
+            handed: Megabytes that each task gets; those of its parents among these tasks unless given.
+        """
+        if handed is None:
+            children = np.repeat(np.arange(len(self.tasks)), np.diff(self.tasks.parent_start))
+            data = self.tasks.parent_mb
+            handed = np.bincount(children, data, len(self.tasks)) if len(data) else data
+        if not handed.any():
+            return self.realised
+        resident = np.minimum(handed, self.tasks.memory_required)
+        saved = resident[:, None] * self.savings() * (1.0 + ROUNDING)
+        times = self.realised.copy()
+        times[:, SHARED] = np.maximum(times[:, SHARED] - saved, times[:, SHARED] * ROUNDING)
+        return times
+
     def labels(self) -> LabelBatch:
         """The oracle's labels: whole-task time on every device, best fraction and best time on an idle node."""
         table, facts = self.world.cluster.public_table(), self.world.physics.facts()
         _, _, fraction, seconds = idle_optimum(self.realised, self.tasks.memory_required, table, facts)
         return LabelBatch(self.tasks, self.realised.sum(axis=1), fraction, seconds)
 
-    def least_seconds(self) -> FloatArray:
-        """For each task the seconds below which no execution can be, any fraction allowed."""
+    def least_seconds(self, handed: FloatArray | None = None) -> FloatArray:
+        """For each task the seconds below which no execution can be, any fraction allowed; as `shortest_times`."""
         table, facts = self.world.cluster.public_table(), self.world.physics.facts()
-        return best_idle_seconds(self.realised, self.tasks.memory_required, table, facts)
+        return best_idle_seconds(self.shortest_times(handed), self.tasks.memory_required, table, facts)

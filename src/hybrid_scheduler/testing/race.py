@@ -21,7 +21,7 @@ class CheckedRace(Race):
         prices = self.world.physics.busy_price(self.world.cluster)
         return Rules(
             tuple(
-                PlainDevice(d.name, d.kind, d.node, d.memory_mb, d.watts, float(price))
+                PlainDevice(d.name, d.kind, d.node, d.memory_mb, d.watts, float(price), d.bandwidth)
                 for d, price in zip(self.world.cluster.devices, prices, strict=True)
             ),
             self.world.physics.split,
@@ -29,12 +29,22 @@ class CheckedRace(Race):
             self.world.physics.memory_policy,
             tuple((d.time, d.device, d.speed) for d in self.world.cluster.disturbances),
             self.isolated,
+            network=self.world.cluster.network_bandwidth,
+            moves_memory=self.world.physics.cost.moves_memory,
         )
 
-    def seconds(self, task_id: int, device: str, share: float) -> float:
-        """The realised seconds of a share of a task, alone on a device at normal speed."""
-        times = self.timed.realised[self.tasks.position_of(task_id), :, self.world.cluster.names.index(device)]
-        return float(times[FIXED] + share * times[SHARED])
+    def seconds(self, task_id: int, device: str, share: float, resident: float = 0.0) -> float:
+        """The realised seconds of a share of a task, alone on a device at normal speed.
+
+        So many megabytes of what the whole task moves there are there already; noise stretches the way as it does the
+        rest.
+        """
+        row, column = self.tasks.position_of(task_id), self.world.cluster.names.index(device)
+        times, nominal = self.timed.realised[row, :, column], self.timed.nominal[row, :, column]
+        spec, saved = self.world.cluster.devices[column], 0.0
+        if spec.kind == "gpu" and self.world.physics.cost.moves_memory and nominal[SHARED] > 0.0:
+            saved = resident / spec.bandwidth * float(times[SHARED] / nominal[SHARED])
+        return float(times[FIXED] + share * max(0.0, times[SHARED] - saved))
 
     def run(
         self,

@@ -19,13 +19,14 @@ TOLERANCE = 1e-9
 SHOWN = 20
 """Violations an error message spells out."""
 
-Seconds = Callable[[int, str, float], float]
-"""Seconds a share of a task takes on a device at normal speed, without penalty: ``(task id, device, share)``."""
+Seconds = Callable[[int, str, float, float], float]
+"""Seconds a share of a task takes on a device at normal speed, without penalty, when so many megabytes of what the whole
+task must move there are there already: ``(task id, device, share, MB)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlainDevice:
-    """What a schedule is judged by: the public figures of one device."""
+    """What a schedule is judged by: the public figures of one device; `bandwidth` is that of its own link, in MB/s."""
 
     name: str
     kind: str
@@ -33,6 +34,7 @@ class PlainDevice:
     memory_mb: float = math.inf
     watts: float = 0.0
     dollars_per_second: float = 0.0
+    bandwidth: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Rules:
         isolated: Every task meets an idle node.
         waits: Tasks may wait before they are decided, so a device may idle although a task is ready for it, and tasks
             may overtake each other; else each is decided when it is ready.
+        network: MB/s between two nodes.
+        moves_memory: The way of a task's memory to a GPU is part of its seconds there; else they are of computing alone.
     """
 
     devices: tuple[PlainDevice, ...]
@@ -57,6 +61,8 @@ class Rules:
     changes: tuple[tuple[float, str, float], ...] = ()
     isolated: bool = False
     waits: bool = False
+    network: float = math.inf
+    moves_memory: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,28 @@ def _overtaken(schedule: _Schedule) -> Iterator[str]:
                 insort(surely, (outcome.ready_time, outcome.task_id))
 
 
+def _data(schedule: _Schedule, outcome: Outcome, name: str) -> tuple[float, float]:
+    """When the data of a task's parents is all on a device, and how many megabytes of it were made there.
+
+    A part of a parent has its share of what the parent hands over. It leaves a GPU over that GPU's link, crosses the
+    network between nodes, and enters a GPU over its link unless the task's own seconds have that way in them.
+    """
+    task, rules, target = schedule.tasks[outcome.task_id], schedule.rules, schedule.device[name]
+    there, resident = 0.0, 0.0
+    for parent, megabytes in zip(task.dependencies, task.dependency_mb, strict=False):
+        made = schedule.outcomes[parent]
+        for part in _live(made):
+            source = schedule.device[part.device]
+            if part.device == name:
+                resident += part.share * megabytes
+                continue
+            seconds = 1.0 / source.bandwidth if source.kind == "gpu" else 0.0
+            seconds += 1.0 / rules.network if source.node != target.node else 0.0
+            seconds += 1.0 / target.bandwidth if target.kind == "gpu" and not rules.moves_memory else 0.0
+            there = max(there, made.finish_time + part.share * megabytes * seconds)
+    return there, resident
+
+
 def _failure(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> Iterator[str]:
     """A failed task has no live part, and a reason: a parent, memory, or no device left."""
     task, rules = schedule.tasks[outcome.task_id], schedule.rules
@@ -248,8 +276,11 @@ def _bill(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
 
 
 def _queues(schedule: _Schedule) -> Iterator[str]:
-    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it."""
-    queue: dict[str, list[tuple[float, float, float, int, float]]] = {name: [] for name in schedule.device}
+    """Each device does one thing at a time, first decided first served, and never idles while a part waits for it.
+
+    Only the data of the first in turn may keep it idle.
+    """
+    queue: dict[str, list[tuple[float, float, float, int, float, float]]] = {name: [] for name in schedule.device}
     busy: dict[str, list[tuple[float, float, int]]] = {name: [] for name in schedule.device}
     freed: dict[str, set[float]] = {name: set() for name in schedule.device}
     for outcome in schedule.outcomes.values():
@@ -263,7 +294,8 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
                 continue
             waits = schedule.rules.split == "serial" and schedule.device[part.device].kind == "cpu"
             after = gpu_end if waits else 0.0
-            queue[part.device].append((outcome.decided_time, part.start, part.end, outcome.task_id, after))
+            there = _data(schedule, outcome, part.device)[0]
+            queue[part.device].append((outcome.decided_time, part.start, part.end, outcome.task_id, after, there))
     for name, spans in busy.items():
         spans.sort()
         for (_, end, one), (start, _, other) in pairwise(spans):
@@ -273,9 +305,12 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
     for name, parts in queue.items():
         parts.sort()
         free, last = 0.0, (0.0, -1)
-        for decided, start, end, task_id, after in parts:
+        for decided, start, end, task_id, after, there in parts:
             expected = max(decided, free, after)
-            if start < expected:
+            if there > expected:
+                if not _close(start, there) and start not in freed[name]:
+                    yield f"{name} starts task {task_id} at {start}, but its parents' data is there at {there}"
+            elif start < expected and not _close(start, there):
                 yield f"{name} starts task {task_id} at {start}, out of turn (its turn is at {expected})"
             elif start > expected and start not in freed[name]:
                 yield f"{name} starts task {task_id} at {start}, although it could at {expected}"
@@ -312,8 +347,9 @@ def _work(schedule: _Schedule, seconds: Seconds) -> Iterator[str]:
         live = _live(outcome)
         stretch = 1.0 + schedule.rules.penalty if concurrent and len(live) == 2 else 1.0
         for part in live:
-            work = seconds(outcome.task_id, part.device, part.share) * stretch
-            done, slack = 0.0, TOLERANCE * work
+            resident = min(_data(schedule, outcome, part.device)[1], schedule.tasks[outcome.task_id].memory_required)
+            work = seconds(outcome.task_id, part.device, part.share, resident) * stretch
+            done, slack = 0.0, TOLERANCE * seconds(outcome.task_id, part.device, part.share, 0.0) * stretch
             steps = [*speeds[part.device], (math.inf, 0.0)]
             for (begin, speed), (stop, _) in pairwise(steps):
                 span = min(part.end, stop) - max(part.start, begin)
