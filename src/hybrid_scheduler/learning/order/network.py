@@ -56,8 +56,10 @@ N_WEIGHTS: Final = _BIAS + 1
 ENERGY, MONEY, MAX_OVERTAKEN = range(N_WEIGHTS, N_WEIGHTS + 3)
 """Behind the weights in the kernel's state: what counts, and how often a task may be overtaken."""
 GRAPH: Final = N_WEIGHTS + 3
-"""Behind those: the weights of a task of a graph (`graph_score`)."""
-N_GRAPH: Final = 2 * (N_INPUTS + 1)
+"""Behind those: what counts for tasks of graphs (`graph_score`)."""
+GRAPH_INPUTS: Final = UNSUITED + 1
+"""Inputs that count for them in another way than for others: all but those about energy and money."""
+N_GRAPH: Final = 2 * (GRAPH_INPUTS + 1)
 STATE: Final = GRAPH + N_GRAPH
 
 WEIGHTS_FILE: Final = FOLDER / "order.npy"
@@ -79,9 +81,15 @@ def score(x: FloatArray, weights: FloatArray) -> float:
 
 @nb.njit(cache=True)
 def graph_score(x: FloatArray, rank: float, state: FloatArray) -> float:
-    """What a pair's score gains by its task being part of a graph."""
+    """What a pair's score gains by its task being part of a graph: linear in the inputs, and in them times the rank.
+
+    Args:
+        x: The inputs.
+        rank: The upward rank of the task relative to its graph (`learning.upward_rank`), above 0 to 1.
+        state: The kernel's state, which has these weights from `GRAPH` on.
+    """
     total = state[GRAPH] + state[GRAPH + 1] * rank
-    for i in range(N_INPUTS):
+    for i in range(GRAPH_INPUTS):
         total += (state[GRAPH + 2 + 2 * i] + state[GRAPH + 3 + 2 * i] * rank) * x[i]
     return total  # type: ignore[no-any-return]
 
