@@ -1,27 +1,39 @@
-"""The physics of SPEC section 3 once more, in 40 lines that share nothing with the product: plain Python, no speed."""
+"""The physics of SPEC section 3 once more, in 50 lines that share nothing with the product: plain Python, no speed."""
 
-# Tasks and devices are dictionaries: id, arrival, duration, intensity, memory, parents; kind, speed, bandwidth,
-# latency, memory, node. Policies: cpu_only, gpu_only, mct, oracle. Returns for each id its (device, share, start, end).
+# Tasks and devices are dictionaries: id, arrival, duration, intensity, memory, parents, megabytes (of each parent that
+# hands any over); kind, speed, bandwidth, latency, memory, node. Policies: cpu_only, gpu_only, mct, oracle. Returns for
+# each id its (device, share, start, end).
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, var-annotated"
 
 
-def simulate(tasks, devices, policy, speedup="linear", split="concurrent", penalty=0.05):
+def simulate(tasks, devices, policy, speedup="linear", split="concurrent", penalty=0.05, network=1250.0):
     cpus, gpus = ([d for d, device in enumerate(devices) if device["kind"] == kind] for kind in ("cpu", "gpu"))
     stretch = 1 + penalty if split == "concurrent" else 1
     ends, finish, plan = [[0.0] for _ in devices], {}, {}
+
+    def data(task, d):
+        there, resident = 0.0, 0.0
+        for parent, megabytes in task["megabytes"].items():
+            for e, share, _, _ in plan[parent]:
+                way = 1 / devices[e]["bandwidth"] if e in gpus else 0.0
+                way += 1 / network if devices[e]["node"] != devices[d]["node"] else 0.0
+                there = max(there, finish[parent] + share * megabytes * way) if e != d else there
+                resident += share * megabytes if e == d else 0.0
+        return there, resident
 
     def seconds(task, d, share=1.0):
         device, intensity = devices[d], task["intensity"]
         if d in cpus:
             return device["latency"] + share * task["duration"] / device["speed"]
         gain = 1 + 3 * intensity if speedup == "linear" else 1 / (1 - intensity + intensity / 4)
-        whole = task["duration"] / (device["speed"] * gain) + task["memory"] / device["bandwidth"]
+        moved = max(0.0, task["memory"] - data(task, d)[1])
+        whole = task["duration"] / (device["speed"] * gain) + moved / device["bandwidth"]
         return device["latency"] + share * whole
 
     def parts(task, now, *pieces):
         result, begin, factor = [], now, stretch if len(pieces) == 2 else 1
         for d, share in pieces:
-            start = max(begin, ends[d][-1])
+            start = max(begin, ends[d][-1], data(task, d)[0])
             result.append((d, share, start, start + factor * seconds(task, d, share)))
             begin = result[-1][3] if split == "serial" else now
         return result

@@ -22,8 +22,8 @@ RULES = Rules(
 WORK = {"cpu_0": 8.0, "cpu_1": 8.0, "gpu_0": 4.0, "gpu_1": 4.0}
 
 
-def seconds(task_id: int, device: str, share: float) -> float:
-    return WORK[device] * share
+def seconds(task_id: int, device: str, share: float, resident: float) -> float:
+    return (WORK[device] - resident / 10.0) * share
 
 
 def task(task_id: int, arrival: float, memory: float = 10.0, parents: tuple[int, ...] = ()) -> Task:
@@ -281,3 +281,39 @@ def test_error_lists_violations() -> None:
     many = [task(i, 0.0) for i in range(30)]
     with pytest.raises(AssertionError, match=r"30 violations(.|\n)*task 19 has no outcome\n\.\.\. and 10 more"):
         assert_valid_schedule(many, [], RULES)
+
+
+FAR = replace(
+    RULES,
+    devices=tuple(replace(device, bandwidth=10.0) for device in RULES.devices),
+    network=5.0,
+)
+HANDED = [task(0, 0.0), Task(1, 1000.0, 0.5, 10.0, 0.0, 8.0, ((0, 20.0),))]  # type: ignore[arg-type]
+MADE = outcome(0, 0.0, 0.0, part("gpu_0", 1.0, 0.0, 4.0))
+
+
+@pytest.mark.parametrize(
+    ("child", "problem"),
+    [
+        (part("gpu_0", 1.0, 4.0, 7.0), None),
+        (part("gpu_0", 1.0, 4.0, 8.0), "has 3.0 s of work on gpu_0, but 4.0 s were done"),
+        (part("cpu_0", 1.0, 6.0, 14.0), None),
+        (part("cpu_0", 1.0, 4.0, 12.0), "cpu_0 starts task 1 at 4.0, but its parents' data is there at 6.0"),
+        (part("cpu_0", 1.0, 7.0, 15.0), "cpu_0 starts task 1 at 7.0, but its parents' data is there at 6.0"),
+        (part("gpu_1", 1.0, 6.0, 10.0), None),
+        (part("cpu_1", 1.0, 10.0, 18.0), None),
+        (part("cpu_1", 1.0, 6.0, 14.0), "cpu_1 starts task 1 at 6.0, but its parents' data is there at 10.0"),
+    ],
+)
+def test_data(child: PartRecord, problem: str | None) -> None:
+    """20 MB from gpu_0: 2 s over its link, 4 s more to another node; 10 MB of memory save 1 s where they were made."""
+    found = schedule_violations(HANDED, [MADE, outcome(1, 0.0, 4.0, child)], FAR, seconds)
+    assert len(found) == (problem is not None)
+    assert all(problem in text for text in found if problem)
+
+
+def test_data_enters_a_gpu_where_times_are_of_computing_alone() -> None:
+    rules, late = replace(FAR, moves_memory=False), outcome(1, 0.0, 4.0, part("gpu_1", 1.0, 8.0, 12.0))
+    assert schedule_violations(HANDED, [MADE, late], rules) == []
+    early = outcome(1, 0.0, 4.0, part("gpu_1", 1.0, 6.0, 10.0))
+    assert "data is there at 8.0" in schedule_violations(HANDED, [MADE, early], rules)[0]

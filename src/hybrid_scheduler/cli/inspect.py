@@ -137,7 +137,8 @@ def _graph(summary: WorkloadSummary) -> str:
     if found is None:
         return "dependencies: none"
     shape = f"depth {found.depth}, width {found.width}"
-    return f"dependencies: {found.dependencies}; {shape}, {found.roots} tasks wait for none"
+    data = f"; {found.megabytes:.4g} MB of data, {found.mean_megabytes:.3g} MB each" if found.megabytes else ""
+    return f"dependencies: {found.dependencies}; {shape}, {found.roots} tasks wait for none{data}"
 
 
 def _draw(summary: WorkloadSummary, path: Path) -> None:

@@ -85,8 +85,8 @@ def drop_lost(sim: State) -> None:
 def project(sim: State, at: float, device: int, before: float) -> None:
     """Work out start and end of every unfinished part anew, in the order the parts were decided.
 
-    A part depends only on parts decided before it: the one ahead in its queue and, for a serial split, its GPU part. The
-    data it waits for comes from tasks that have finished.
+    A part depends only on parts decided before it: the one ahead in its queue and, for a serial split, its GPU part.
+    The data it waits for comes from tasks that have finished.
     Part numbers grow with the decisions, so taking the smallest number among the queues' cursors is that order.
     """
     count = sim.devices.shape[0]

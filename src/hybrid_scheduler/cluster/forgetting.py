@@ -37,8 +37,8 @@ def leave_queues(devices: FloatArray, device_queues: Records, parts: Records, no
 def forget(state: State, gone: NDArray[np.bool_], now: float) -> State:
     """The same state without the tasks where `gone` is true, which must all have finished by `now` and been taken.
 
-    Whose data a task that stays may yet need (`needed`) must stay too. Tasks and parts are numbered anew; nothing that a
-    scheduler or an outcome could see changes.
+    Whose data a task that stays may yet need (`needed`) must stay too. Tasks and parts are numbered anew; nothing that
+    a scheduler or an outcome could see changes.
     """
     leave_queues(state.devices, state.device_queues, state.parts, now)
     c = state.counters

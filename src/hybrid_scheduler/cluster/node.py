@@ -183,6 +183,9 @@ class SimulatedNode(Simulation):
             free = state.free.copy()
         if position >= 0 and self._sees not in (SEES_QUEUES, SEES_TRUTH):
             times = self.times(position)
+        times_by_id = None if self._sees == SEES_QUEUES else _TimesById(self)
+        if times_by_id is not None and position >= 0:
+            times_by_id.note(self.task_id(position), times)
         return ClusterView(
             self.decisions - (1 if self._waiting is None and position >= 0 else 0),
             self.now,
@@ -192,7 +195,7 @@ class SimulatedNode(Simulation):
             times,
             free,
             self.waiting_tasks,
-            None if self._sees == SEES_QUEUES else _TimesById(self),
+            times_by_id,
             self.links,
             _PartsById(self),
             _DataById(self) if len(state.data) else None,
@@ -310,6 +313,10 @@ class _ById(Mapping[int, V], Generic[V]):
 
 
 class _TimesById(_ById[FloatArray]):
+    def note(self, task_id: int, times: FloatArray) -> None:
+        """Keep the times of a task that was looked at already."""
+        self._seen[task_id] = times
+
     def _look(self, position: int) -> FloatArray:
         return self._node.times(position)
 

@@ -391,10 +391,7 @@ class Simulation:
         """When all data of a ready task's parents is on each device; 0 where nothing has to come."""
         state = self.state
         return np.array(
-            [
-                data_on(state.tasks, state.parts, state.data, state.links, position, d)[0]
-                for d in range(len(state.free))
-            ]
+            [data_on(state.tasks, state.parts, state.data, state.links, position, d)[0] for d in range(len(state.free))]
         )
 
     def answer(self, decision: Decision) -> None:

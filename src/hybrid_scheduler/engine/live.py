@@ -248,7 +248,7 @@ class LiveRace:
     def _positions(
         self, tasks: TaskBatch, parents: Mapping[int, Sequence[Dependency]]
     ) -> dict[int, tuple[list[int], list[float]]]:
-        """By the position of each task that has any: the positions of its parents, and the data that comes from each."""
+        """By the position of each task that has parents: their positions, and the data that comes from each."""
         known = {task.task_id: i for i, task in enumerate(self._tasks)}
         first = len(self._tasks) - len(tasks)
         waits = {}

@@ -47,9 +47,9 @@ class ClusterView:
         facts: Public facts of the node (`SPLIT`, `PENALTY`, `MEMORY_POLICY`).
         names: The devices' names, in row order.
         times: `FIXED` and `SHARED` seconds of the task at hand per device: nominal for schedulers that declare
-            `uses_estimates`, realised for one that `knows_truth`, empty for all others. Data that its parents hand to it
-            is in them: `FIXED` has the seconds until it would be on the device, `SHARED` is less by what the task saves
-            where it is already.
+            `uses_estimates`, realised for one that `knows_truth`, empty for all others. Data that its parents hand to
+            it is in them: `FIXED` has the seconds until it would be on the device, `SHARED` is less by what the task
+            saves where it is already.
         free: When each device will really be free, and has the data of the task at hand, which is not in `times` then;
             only for one that `knows_truth`.
         waiting: How many tasks wait to be started.

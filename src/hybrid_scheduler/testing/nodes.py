@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hybrid_scheduler.model.task import Task, TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec, Device, Disturbance
@@ -24,6 +25,8 @@ class Situation:
     dependency_prob: float = 0.0
     memory_factor: float = 1.0
     at_once: bool = False
+    megabytes: float = 0.0
+    """What parents hand to their children, each another share of it; 0 when nothing is said."""
 
     def race(self, tasks: int = TASKS, seed: int = SEED) -> CheckedRace:
         """The race in this situation: bursts, idle spells and, where it says so, parents, or all tasks at once."""
@@ -39,11 +42,16 @@ class Situation:
                 task.compute_intensity,
                 task.memory_required * self.memory_factor,
                 0.0 if self.at_once else task.arrival_time,
-                dependencies=task.dependencies,
+                dependencies=self._handed(task),
                 kind=("synthetic", "matmul")[task.task_id % 2],
             )
             for task in drawn
         )
+
+    def _handed(self, task: Task) -> tuple[Any, ...]:
+        if not self.megabytes:
+            return task.dependencies
+        return tuple((parent, self.megabytes * (parent % 4)) for parent in task.dependencies)
 
 
 def _devices(*kinds: str, memory_mb: float = 8000.0) -> ClusterSpec:
@@ -87,6 +95,9 @@ SITUATIONS: dict[str, Situation] = {
     "serial": Situation(World(_DEFAULT, Physics(split="serial"))),
     "noise": Situation(World(_DEFAULT, Physics(noise=0.5))),
     "dependencies": Situation(World(_DEFAULT), dependency_prob=0.6),
+    "data": Situation(
+        World(_devices("cpu", "gpu", "gpu", "cpu@1", "gpu@1"), Physics(noise=0.2)), dependency_prob=0.6, megabytes=150.0
+    ),
     "at_once": Situation(World(_devices("cpu", "cpu", "gpu")), at_once=True),
     "device_down": Situation(
         World(

@@ -20,8 +20,8 @@ SHOWN = 20
 """Violations an error message spells out."""
 
 Seconds = Callable[[int, str, float, float], float]
-"""Seconds a share of a task takes on a device at normal speed, without penalty, when so many megabytes of what the whole
-task must move there are there already: ``(task id, device, share, MB)``."""
+"""Seconds a share of a task takes on a device at normal speed, without penalty, when so many megabytes of what the
+whole task must move there are there already: ``(task id, device, share, MB)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Rules:
         waits: Tasks may wait before they are decided, so a device may idle although a task is ready for it, and tasks
             may overtake each other; else each is decided when it is ready.
         network: MB/s between two nodes.
-        moves_memory: The way of a task's memory to a GPU is part of its seconds there; else they are of computing alone.
+        moves_memory: The way of a task's memory to a GPU is part of its seconds there; else they are of computing.
     """
 
     devices: tuple[PlainDevice, ...]

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybrid_scheduler.model import FloatArray, IntArray
-from hybrid_scheduler.model.task import ID_RULE, TASK_RANGES, cpu_base_durations, size_rule
-from hybrid_scheduler.workloads.chunks import NO_IDS, TaskChunk
-from hybrid_scheduler.workloads.csv_columns import IDS
+from hybrid_scheduler.model.task import (
+    ID_RULE,
+    TASK_RANGES,
+    Dependency,
+    cpu_base_durations,
+    size_rule,
+    split_dependencies,
+)
+from hybrid_scheduler.workloads.chunks import NO_DATA, NO_IDS, TaskChunk
+from hybrid_scheduler.workloads.csv_cells import BadCellError
+from hybrid_scheduler.workloads.csv_columns import IDS, parse_dependencies
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS
 
 if TYPE_CHECKING:
@@ -18,6 +26,9 @@ if TYPE_CHECKING:
 
 FIGURES = ("size", "compute_intensity", "memory_required", "duration_estimate")
 SOME_PARENTS = r"^\s*\[\s*[0-9]{1,16}\s*(,\s*[0-9]{1,16}\s*)*\]\s*$"
+
+Edges = tuple[IntArray, IntArray, FloatArray]
+NO_EDGES: Edges = (NO_IDS, NO_IDS, NO_DATA)
 
 
 class BadRowError(Exception):
@@ -47,7 +58,7 @@ def arrow_chunk(batch: pa.RecordBatch, names: Mapping[str, str], first: int) -> 
     if "task_size" in columns:
         _refuse_two_sizes(figures["size"], _numbers(columns["task_size"], "size", time_given=time_given))
     ids = _ids(columns["task_id"]) if "task_id" in columns else None
-    child, parent = _edges(columns["dependencies"]) if "dependencies" in columns else (NO_IDS, NO_IDS)
+    child, parent, megabytes = _edges(columns["dependencies"]) if "dependencies" in columns else NO_EDGES
     return TaskChunk(
         figures,
         _numbers(columns["arrival_time"], "arrival_time", time_given=True) if "arrival_time" in columns else None,
@@ -56,6 +67,7 @@ def arrow_chunk(batch: pa.RecordBatch, names: Mapping[str, str], first: int) -> 
         first + child if ids is None else ids[child],
         parent,
         tuple(name for name in COLUMNS if name not in names),
+        megabytes=megabytes,
     )
 
 
@@ -110,8 +122,15 @@ def _kinds(column: Any) -> dict[str, int]:
     return counts
 
 
-def _edges(column: Any) -> tuple[IntArray, IntArray]:
-    """The rows that have parents, once for each, and the ids of those parents."""
+def edges_of(dependencies: Sequence[Sequence[Dependency]]) -> Edges:
+    """The rows that have parents, once for each, the ids of those parents, and the megabytes, if any are said."""
+    rows = np.repeat(np.arange(len(dependencies)), [len(parents) for parents in dependencies])
+    parents, megabytes = split_dependencies([parent for named in dependencies for parent in named])
+    return rows, np.array(parents, dtype=np.int64), np.array(megabytes)
+
+
+def _edges(column: Any) -> Edges:
+    """As `edges_of`, of a column of lists of ids or of their text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -121,16 +140,18 @@ def _edges(column: Any) -> tuple[IntArray, IntArray]:
         cells = _cast(column, pa.string(), "dependencies", "a list of task ids")
         some = pc.invert(pc.is_in(cells, value_set=pa.array(["[]", ""])))
         if not pc.any(some).as_py():
-            return NO_IDS, NO_IDS
+            return NO_EDGES
         rows = np.flatnonzero(some.to_numpy(zero_copy_only=False))
         cells = cells.take(pa.array(rows))
-        wrong = np.flatnonzero(~pc.match_substring_regex(cells, SOME_PARENTS).to_numpy(zero_copy_only=False))
-        if len(wrong):
-            problem = f"{cells[int(wrong[0])].as_py()!r} must be a JSON list of task ids, like [1, 2]"
-            raise BadRowError(int(rows[wrong[0]]), "dependencies", problem)
+        if not pc.all(pc.match_substring_regex(cells, SOME_PARENTS)).as_py():
+            try:
+                at, parents, megabytes = edges_of(parse_dependencies(cells.to_pylist()))
+            except BadCellError as error:
+                raise BadRowError(int(rows[error.index]), "dependencies", str(error)) from error
+            return rows[at], parents, megabytes
         lists = pc.split_pattern(pc.utf8_trim(cells, " \t[]"), ",")
     row_of = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
     parents = pc.list_flatten(lists)
     if pa.types.is_string(parents.type):
         parents = pc.utf8_trim_whitespace(parents)
-    return (row_of if rows is None else rows[row_of]).astype(np.int64), _ids(parents)
+    return (row_of if rows is None else rows[row_of]).astype(np.int64), _ids(parents), NO_DATA

@@ -11,6 +11,7 @@ from hybrid_scheduler.model import FloatArray, IntArray
 from hybrid_scheduler.workloads.recorded import Assumption, RecordedFile, TableFile
 
 NO_IDS = np.zeros(0, dtype=np.int64)
+NO_DATA = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class TaskChunk:
         parent: Ids of the tasks they wait for.
         derived: The columns the file does not have; the same in every chunk.
         assumed: What else had to be decided; the same in every chunk.
+        megabytes: What each child gets from its parent, one for each dependency; empty when none are said.
     """
 
     figures: Mapping[str, FloatArray]
@@ -36,6 +38,7 @@ class TaskChunk:
     parent: IntArray = field(default_factory=lambda: NO_IDS)
     derived: tuple[str, ...] = ()
     assumed: tuple[Assumption, ...] = ()
+    megabytes: FloatArray = field(default_factory=lambda: NO_DATA)
 
     def __len__(self) -> int:
         return len(next(iter(self.figures.values())))
@@ -62,4 +65,5 @@ def chunk_of(file: RecordedFile) -> TaskChunk:
         tasks.task_id[tasks.parents],
         file.derived,
         file.assumed,
+        tasks.parent_mb,
     )

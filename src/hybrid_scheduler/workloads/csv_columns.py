@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model import FloatArray, IntArray
-from hybrid_scheduler.model.ranges import SECONDS, Range
-from hybrid_scheduler.model.task import ID_RULE, LARGEST_ID, TASK_RANGES, size_rule
+from hybrid_scheduler.model.ranges import MEGABYTES, SECONDS, Range
+from hybrid_scheduler.model.task import ID_RULE, LARGEST_ID, TASK_RANGES, Dependency, size_rule
 from hybrid_scheduler.workloads.csv_cells import BadCellError, Parsed, Parser
 
 IDS = Range(0, LARGEST_ID, "an integer")
@@ -59,24 +59,36 @@ def _numbers(cells: Sequence[str], read: Callable[[str], float], legal: Range, r
 
 
 def parse_dependencies(cells: Sequence[str]) -> Parsed:
-    """Parser for lists of parents: JSON lists of ids; an empty cell means none."""
-    none: tuple[int, ...] = ()
+    """Parser for lists of parents: JSON lists of ids, or of pairs of an id and megabytes; an empty cell means none."""
+    none: tuple[Dependency, ...] = ()
     return [none if cell in ("[]", "") else _parents(index, cell) for index, cell in enumerate(cells)]
 
 
-def _parents(index: int, cell: str) -> tuple[int, ...]:
+LIST_RULE = "a JSON list of task ids, like [1, 2], or of pairs with the MB that come from there, like [1, [2, 12.5]]"
+
+
+def _parents(index: int, cell: str) -> tuple[Dependency, ...]:
     if not cell.strip():
         return ()
     try:
         parents = json.loads(cell)
     except (ValueError, RecursionError) as error:
-        raise BadCellError(index, f"{shown(cell)} must be a JSON list of task ids, like [1, 2]") from error
+        raise BadCellError(index, f"{shown(cell)} must be {LIST_RULE}") from error
     if not isinstance(parents, list):
-        raise BadCellError(index, f"{shown(cell)} must be a JSON list of task ids, like [1, 2]")
-    for parent in parents:
-        if type(parent) is not int or not IDS.holds(parent):
-            raise BadCellError(index, f"{shown(cell)} holds {shown(str(parent))}, but each id must be {ID_RULE}")
-    return tuple(parents)
+        raise BadCellError(index, f"{shown(cell)} must be {LIST_RULE}")
+    return tuple(_parent(index, cell, parent) for parent in parents)
+
+
+def _parent(index: int, cell: str, parent: Any) -> Dependency:
+    """One entry of a list of parents."""
+    pair = parent if isinstance(parent, list) and len(parent) == 2 else (parent, 0.0)
+    identity, megabytes = pair
+    if type(identity) is not int or not IDS.holds(identity):
+        raise BadCellError(index, f"{shown(cell)} holds {shown(str(identity))}, but each id must be {ID_RULE}")
+    if type(megabytes) not in (int, float) or not MEGABYTES.holds(megabytes):
+        problem = f"{shown(str(megabytes))} MB from task {identity}, but that must be {MEGABYTES}"
+        raise BadCellError(index, f"{shown(cell)} holds {problem}")
+    return (identity, float(megabytes)) if pair is parent else identity
 
 
 def parse_kinds(cells: Sequence[str]) -> Parsed:

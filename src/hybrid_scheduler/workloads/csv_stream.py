@@ -6,14 +6,11 @@ import csv
 from array import array
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hybrid_scheduler.model.task import cpu_base_durations
-from hybrid_scheduler.workloads.arrow_columns import BadRowError, arrow_chunk
+from hybrid_scheduler.workloads.arrow_columns import BadRowError, arrow_chunk, edges_of
 from hybrid_scheduler.workloads.chunks import TaskChunk
 from hybrid_scheduler.workloads.csv_cells import CsvFile, Parser, as_text, read_header, stream_cells
 from hybrid_scheduler.workloads.csv_tasks import refuse_two_sizes
@@ -96,16 +93,16 @@ def _chunk(parsed: dict[str, Any], first: int) -> TaskChunk:
     by_formula = cpu_base_durations(parsed["size"], parsed["compute_intensity"])
     figures["duration_estimate"] = parsed.get("duration_estimate", by_formula)
     count = len(by_formula)
-    dependencies = parsed.get("dependencies", [()] * count)
+    child, parents, megabytes = edges_of(parsed.get("dependencies", [()] * count))
     ids = parsed.get("task_id")
-    rows = np.repeat(np.arange(count), [len(parents) for parents in dependencies])
     kinds = parsed.get("kind", [])
     return TaskChunk(
         figures,
         parsed.get("arrival_time"),
         ids,
         {kind: kinds.count(kind) for kind in sorted(set(kinds))},
-        first + rows if ids is None else ids[rows],
-        np.array(list(chain.from_iterable(dependencies)), dtype=np.int64),
+        first + child if ids is None else ids[child],
+        parents,
         absent_columns({name: name for name in parsed}),
+        megabytes=megabytes,
     )

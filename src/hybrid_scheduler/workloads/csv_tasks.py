@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError, TaskBatch
+from hybrid_scheduler.model.task import Dependency, split_dependencies
 from hybrid_scheduler.workloads.csv_cells import CsvFile
 from hybrid_scheduler.workloads.cycles import find_cycle
 
@@ -46,7 +47,7 @@ def build_tasks(file: CsvFile, names: dict[str, str], filled: dict[str, FloatArr
     refuse_two_sizes(file, columns["size"], columns.pop("task_size", columns["size"]))
     ids: IntArray = columns.setdefault("task_id", np.arange(len(file), dtype=np.int64))
     _refuse_twins(file, ids)
-    dependencies: list[tuple[int, ...]] | None = columns.get("dependencies")
+    dependencies: list[tuple[Dependency, ...]] | None = columns.get("dependencies")
     if dependencies is not None:
         _refuse_strangers(file, ids, dependencies)
     try:
@@ -79,23 +80,24 @@ def _refuse_twins(file: CsvFile, ids: IntArray) -> None:
         raise file.error(int(order[k + 1]), "task_id", f"{ids[order[k]]} is the id of line {first} too; ids are unique")
 
 
-def _refuse_strangers(file: CsvFile, ids: IntArray, dependencies: list[tuple[int, ...]]) -> None:
+def _refuse_strangers(file: CsvFile, ids: IntArray, dependencies: list[tuple[Dependency, ...]]) -> None:
     known: set[int] | None = None
     for row, parents in enumerate(dependencies):
         if not parents:
             continue
         known = known or set(ids.tolist())
-        for parent in parents:
+        for parent in split_dependencies(parents)[0]:
             if parent not in known:
                 problem = f"parent {parent} is not the id of any task; add the task or remove the dependency"
                 raise file.error(row, "dependencies", problem)
 
 
 def _cycle_error(
-    file: CsvFile, ids: IntArray, dependencies: list[tuple[int, ...]], error: InvalidInputError
+    file: CsvFile, ids: IntArray, dependencies: list[tuple[Dependency, ...]], error: InvalidInputError
 ) -> InvalidInputError:
     """The error about a cycle, with a line in it: that of its first task in the file."""
-    loop = find_cycle(dict(zip(ids.tolist(), dependencies, strict=False)))
+    parents = [split_dependencies(named)[0] for named in dependencies]
+    loop = find_cycle(dict(zip(ids.tolist(), parents, strict=False)))
     if loop is not None:
         row = min(int(np.flatnonzero(ids == task)[0]) for task in loop)
         return file.error(

@@ -81,8 +81,15 @@ def missing_column(path: object, required: str, unused: Sequence[str], header: t
 
 
 def task_columns(tasks: TaskBatch) -> dict[str, list[Any]]:
-    """The tasks as plain lists, one for each column of a trace; `dependencies` are lists of ids."""
+    """The tasks as plain lists, one for each column of a trace.
+
+    `dependencies` are lists of ids or, where data comes from there, of pairs of an id and megabytes.
+    """
     parents = tasks.task_id[tasks.parents].tolist()
+    if len(tasks.parent_mb):
+        said = not tasks.parent_mb.any()  # 0 MB are not worth a word, unless there is nothing else to say
+        pairs = zip(parents, tasks.parent_mb.tolist(), strict=True)
+        parents = [[parent, megabytes] if megabytes or said else parent for parent, megabytes in pairs]
     columns = {name: getattr(tasks, name).tolist() for name in COLUMNS[:6]}
     columns["dependencies"] = [parents[a:b] for a, b in pairwise(tasks.parent_start.tolist())]
     columns["kind"] = [tasks.kinds[i] for i in tasks.kind_index.tolist()]

@@ -23,26 +23,32 @@ class GraphShape:
         depth: Tasks on the longest chain.
         width: Most tasks that have equally many tasks before them on their longest chain.
         roots: Tasks without a parent.
+        megabytes: Data that all parents together hand to their children.
+        mean_megabytes: The same for each dependency.
     """
 
     dependencies: int
     depth: int
     width: int
     roots: int
+    megabytes: float = 0.0
+    mean_megabytes: float = 0.0
 
 
-def shape_of(child: IntArray, parent: IntArray, tasks: int) -> GraphShape | None:
+def shape_of(child: IntArray, parent: IntArray, tasks: int, megabytes: float = 0.0) -> GraphShape | None:
     """The shape of a graph; None when it has a cycle.
 
     Args:
         child: Positions of tasks that wait.
         parent: Positions of the tasks they wait for, one edge each.
         tasks: How many tasks there are.
+        megabytes: What all edges together move.
     """
     at_each = _levels(child.astype(np.int32), parent.astype(np.int32), tasks)
     if at_each.sum() < tasks:
         return None
-    return GraphShape(len(child), len(at_each), int(at_each.max()), int(at_each[0]))
+    mean = megabytes / len(child) if len(child) else 0.0
+    return GraphShape(len(child), len(at_each), int(at_each.max()), int(at_each[0]), megabytes, mean)
 
 
 @nb.njit(cache=True)

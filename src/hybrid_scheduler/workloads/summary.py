@@ -114,6 +114,7 @@ def summarise_chunks(chunks: Iterable[TaskChunk], seed: int) -> WorkloadSummary:
     ids: list[IntArray] = []
     children: list[IntArray] = []
     parents: list[IntArray] = []
+    megabytes = 0.0
     chunk = None
     for chunk in chunks:
         for name, values in chunk.figures.items():
@@ -126,10 +127,11 @@ def summarise_chunks(chunks: Iterable[TaskChunk], seed: int) -> WorkloadSummary:
         if len(chunk.child):
             children.append(chunk.child)
             parents.append(chunk.parent.copy())
+            megabytes += float(chunk.megabytes.sum())
     if chunk is None:
         raise InvalidInputError("there is no task to summarise; give at least one")
     columns = dict(zip(running, sample.rows.T, strict=True))
-    graph = _graph(_joined(ids) if ids else None, _joined(children), _joined(parents), sample.seen)
+    graph = _graph(_joined(ids) if ids else None, _joined(children), _joined(parents), sample.seen, megabytes)
     arrived: FloatArray = _joined(arrivals).astype(np.float64, copy=False)
     arrived.sort()
     return WorkloadSummary(
@@ -225,8 +227,8 @@ def _pattern(arrivals: FloatArray) -> ArrivalPattern | None:
     )
 
 
-def _graph(ids: IntArray | None, child: IntArray, parent: IntArray, tasks: int) -> GraphShape | None:
-    """The shape of the graph; without ids, the tasks are numbered from 0."""
+def _graph(ids: IntArray | None, child: IntArray, parent: IntArray, tasks: int, megabytes: float) -> GraphShape | None:
+    """The shape of the graph and its data; without ids, the tasks are numbered from 0."""
     if ids is not None:
         known = np.sort(ids)
         twice = np.flatnonzero(known[1:] == known[:-1])
@@ -242,7 +244,7 @@ def _graph(ids: IntArray | None, child: IntArray, parent: IntArray, tasks: int) 
             f"task {child[strange[0]]} depends on task {parent[strange[0]]}, which does not exist; remove the "
             "dependency or add the task"
         )
-    shape = shape_of(child if ids is None else np.searchsorted(known, child), place, tasks)
+    shape = shape_of(child if ids is None else np.searchsorted(known, child), place, tasks, megabytes)
     if shape is None:
         raise InvalidInputError(f"the tasks {_cycle(child, parent)} wait for each other; break the cycle")
     return shape

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError, TaskBatch
-from hybrid_scheduler.model.task import sizes_of
+from hybrid_scheduler.model.task import Dependency, sizes_of
 from hybrid_scheduler.physics.cost import gpu_speedup
 from hybrid_scheduler.workloads.csv_table import PLACEHOLDERS
 from hybrid_scheduler.workloads.csv_tasks import COLUMNS, row_of_each
@@ -60,7 +60,7 @@ def trace_of_jobs(
     memory: FloatArray | None = None,
     width: IntArray | None = None,
     requested_time: FloatArray | None = None,
-    dependencies: Sequence[Sequence[int]] | None = None,
+    dependencies: Sequence[Sequence[Dependency]] | None = None,
     kind: Sequence[str] | None = None,
     assumed: Sequence[Assumption] = (),
 ) -> TraceFile:
@@ -76,7 +76,7 @@ def trace_of_jobs(
         memory: Megabytes, NaN where unknown; None: unknown.
         width: How many devices each occupied together; None: one each.
         requested_time: What their users asked for, in seconds, NaN where unknown.
-        dependencies: Ids of their parents.
+        dependencies: Ids of their parents, or pairs of an id and the megabytes that come from there.
         kind: What they do.
         assumed: What the reader has decided already.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.model import InvalidInputError, MissingExtraError, TaskBatch
+from hybrid_scheduler.model.task import Dependency
 from hybrid_scheduler.workloads.arrow_columns import BadRowError, arrow_chunk
 from hybrid_scheduler.workloads.chunks import TaskChunk
 from hybrid_scheduler.workloads.csv_trace import trace_column_names
@@ -23,7 +24,7 @@ MAGIC = b"PAR1"
 
 
 class ParquetReader(Reader):
-    """The columns of `read_csv`; `dependencies` may be lists of whole numbers or their text."""
+    """The columns of `read_csv`; `dependencies` may be lists of whole numbers, or text as in a CSV file."""
 
     title = "Parquet of this project, one row per task"
 
@@ -44,11 +45,13 @@ class ParquetReader(Reader):
         if "kind" not in first.derived:
             columns["kind"] = _kinds(path)
         ids = columns.get("task_id", np.arange(len(columns["size"])))
-        child = np.concatenate([chunk.child for chunk in chunks]).tolist()
-        if child:
-            parents: dict[int, list[int]] = {}
-            for task, parent in zip(child, np.concatenate([c.parent for c in chunks]).tolist(), strict=True):
-                parents.setdefault(task, []).append(parent)
+        if any(len(chunk.child) for chunk in chunks):
+            parents: dict[int, list[Dependency]] = {}
+            handed = any(len(chunk.megabytes) for chunk in chunks)
+            for chunk in chunks:
+                data = chunk.megabytes.tolist() or [0.0] * len(chunk.child)
+                for task, parent, megabytes in zip(chunk.child.tolist(), chunk.parent.tolist(), data, strict=True):
+                    parents.setdefault(task, []).append((parent, megabytes) if handed else parent)
             columns["dependencies"] = [parents.get(task, ()) for task in ids.tolist()]
         try:
             return TraceFile(TaskBatch.from_columns(**columns), first.derived)

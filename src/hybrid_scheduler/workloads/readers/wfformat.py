@@ -16,18 +16,20 @@ from hybrid_scheduler.workloads.cycles import find_cycle
 from hybrid_scheduler.workloads.opening import opened
 from hybrid_scheduler.workloads.readers.assumptions import trace_of_jobs
 from hybrid_scheduler.workloads.readers.base import Reader
-from hybrid_scheduler.workloads.recorded import TraceFile
+from hybrid_scheduler.workloads.recorded import Assumption, TraceFile
 
 NUMBER = re.compile(r"[._]?(ID)?\d+$")
 """What tells the tasks of one kind apart, at the end of their names."""
 FIGURES = Range(0, 1e15)
+FILES = "from each parent come the files that it writes and the task reads"
 MARKS = (b'"schemaVersion"', b'"workflow"')
 
 
 class WfFormatReader(Reader):
     """One JSON document per workflow: what depends on what (`specification`), and how long it took (`execution`).
 
-    A task's kind is its name without the number, its width its cores, its memory what the process used.
+    A task's kind is its name without the number, its width its cores, its memory what the process used. From a parent
+    come the files that the parent writes and the task reads.
     """
 
     title = "WfFormat 1.5 workflow"
@@ -42,6 +44,7 @@ class WfFormatReader(Reader):
         specified = _tasks(path, workflow, "specification")
         executed = _tasks(path, workflow, "execution")
         parents = _parents(path, specified)
+        data = _data(path, workflow["specification"], specified, parents)
         number = {name: i for i, name in enumerate(specified)}
         seconds = np.array([_number(path, executed, name, "runtimeInSeconds") for name in specified])
         return trace_of_jobs(
@@ -52,7 +55,11 @@ class WfFormatReader(Reader):
             width=np.maximum([_number(path, executed, name, "coreCount", 1.0) for name in specified], 1).astype(
                 np.int64
             ),
-            dependencies=[[number[parent] for parent in parents[name]] for name in specified],
+            dependencies=[
+                [(number[parent], data[name, parent]) if data else number[parent] for parent in parents[name]]
+                for name in specified
+            ],
+            assumed=[Assumption("data_from_files", FILES, tasks=len({child for child, _ in data}))] if data else (),
             kind=[NUMBER.sub("", str(task.get("name", name))) or "task" for name, task in specified.items()],
         )
 
@@ -114,6 +121,33 @@ def _parents(path: Path, tasks: dict[str, dict[str, Any]]) -> dict[str, list[str
         chain = " -> ".join(map(repr, loop))
         raise InvalidInputError(f"{path}: the tasks {chain} wait for each other; break the cycle")
     return {name: list(of) for name, of in parents.items()}
+
+
+def _data(
+    path: Path, specification: dict[str, Any], tasks: dict[str, dict[str, Any]], parents: dict[str, list[str]]
+) -> dict[tuple[str, str], float]:
+    """The megabytes that each task gets from each parent: the files one writes and the other reads."""
+    sizes: dict[str, float] = {}
+    for i, file in enumerate(specification.get("files") or ()):
+        size = file.get("sizeInBytes") if isinstance(file, dict) else None
+        if isinstance(size, bool) or not isinstance(size, int | float) or not FIGURES.holds(size):
+            where = f"workflow.specification.files[{i}]"
+            raise InvalidInputError(f"{path}: {where}: sizeInBytes is {size!r}, but it must be {FIGURES}")
+        sizes[str(file.get("id"))] = float(size)
+    if not sizes:
+        return {}
+    data: dict[tuple[str, str], float] = {}
+    for name, named in parents.items():
+        read = set(map(str, tasks[name].get("inputFiles") or ()))
+        for parent in named:
+            shared = sorted(read.intersection(map(str, tasks[parent].get("outputFiles") or ())))
+            for unknown in [file for file in shared if file not in sizes][:1]:
+                raise InvalidInputError(
+                    f"{path}: task {parent!r} writes {unknown!r} and task {name!r} reads it, but "
+                    "workflow.specification.files does not have it; add it or remove the name"
+                )
+            data[name, parent] = math.fsum(sizes[file] for file in shared) / 1e6
+    return data
 
 
 def _number(
