@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from dataclasses import fields
 
 from documentation.tables import code, documented, table
 from hybrid_scheduler.experiments.registry import experiment_classes
@@ -11,7 +12,7 @@ from hybrid_scheduler.metrics.registry import metric_infos
 from hybrid_scheduler.schedulers.base import Learner, Scheduler
 from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 from hybrid_scheduler.schedulers.registry import scheduler_class, scheduler_names
-from hybrid_scheduler.workloads import PRESETS
+from hybrid_scheduler.workloads import GRAPH_PRESETS, PRESETS
 from hybrid_scheduler.workloads.readers.assumptions import RULES
 from hybrid_scheduler.workloads.readers.registry import create_reader, reader_names
 
@@ -84,7 +85,29 @@ def presets_page() -> str:
 
 Named kinds of workload, for `--preset` and `workload.preset`. `drift:A:B` drifts from preset A to preset B.
 """
-    return "\n".join([introduction, table(("name", "what it is", "size", "intensity", "memory MB"), rows)])
+    graphs = """## Graphs
+
+Presets of whole task graphs, with parameters behind the name: `cholesky:tiles=10,tile=480`. Without a number of tasks
+there is one graph; else as many whole graphs as hold at least so many tasks.
+"""
+    kinds = [
+        (code(name), preset.summary, preset().tasks, " ".join(_prose(preset).split()))
+        for name, preset in GRAPH_PRESETS.items()
+    ]
+    parameters = [
+        (code(name), code(f"{each.name}={each.default:g}"), each.metadata["what"], str(each.metadata["legal"]))
+        for name, preset in GRAPH_PRESETS.items()
+        for each in fields(preset)
+    ]
+    return "\n".join(
+        [
+            introduction,
+            table(("name", "what it is", "size", "intensity", "memory MB"), rows),
+            graphs,
+            table(("name", "what it is", "tasks of a graph", "how"), kinds),
+            table(("preset", "parameter", "what it is", "legal"), parameters),
+        ]
+    )
 
 
 def formats_page() -> str:

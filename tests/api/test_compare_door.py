@@ -64,8 +64,9 @@ def commanded(capsys: pytest.CaptureFixture[str], *options: object) -> Any:
         (["hybrid_ml", "mct"], {"tasks": 100, "seed": 3, "train_tasks": 300}),
         (["hybrid_ml", "rl_agent"], {"tasks": 100, "seed": 3, "weights": "time=1,energy=1,money=2"}),
         (RULES, {"trace": "tasks.csv", "load": 0.5, "tasks": 50}),
+        (RULES, {"preset": "qr:tiles=3", "tasks": 60, "load": 0.5}),
     ],
-    ids=["preset", "node", "isolated", "learners", "trained", "weights", "trace"],
+    ids=["preset", "node", "isolated", "learners", "trained", "weights", "trace", "graphs"],
 )
 def test_the_same_figures_as_the_command(
     schedulers: list[str], keywords: dict[str, Any], capsys: pytest.CaptureFixture[str]
@@ -140,6 +141,16 @@ def test_it_prints_as_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     cold = hs.compare("hybrid_ml", tasks=20, gpus=1, rate=1.0)
     assert "note: hybrid_ml starts cold" in repr(cold)
     assert "note: hybrid_ml starts cold" in cold._repr_html_()
+
+
+def test_graphs_have_columns_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    graph, plain = hs.compare(["mct"], preset="cholesky:tiles=4"), hs.compare(["mct"], tasks=20)
+    assert "SLR  speedup  efficiency" in str(graph)
+    assert "preset cholesky:tiles=4, 20 tasks, seed 42" in str(graph)
+    assert not any(word in str(plain) for word in ("SLR", "speedup", "efficiency"))
+    assert graph["mct"].slr >= 1.0
+    assert plain["mct"].slr is None
 
 
 def test_it_draws() -> None:

@@ -15,7 +15,7 @@ from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.experiments.registry import experiment_classes
 from hybrid_scheduler.metrics.registry import metric_classes
 from hybrid_scheduler.schedulers.registry import scheduler_names
-from hybrid_scheduler.workloads import PRESETS
+from hybrid_scheduler.workloads import GRAPH_PRESETS, PRESETS
 from hybrid_scheduler.workloads.readers.assumptions import RULES
 from hybrid_scheduler.workloads.readers.registry import reader_names
 
@@ -63,7 +63,7 @@ def test_reference_is_complete(reference: dict[str, str]) -> None:
     wanted = {
         "reference/schedulers.md": [f"## {name}\n" for name in scheduler_names()],
         "reference/metrics.md": [f"| `{name}` |" for name in metric_classes()],
-        "reference/presets.md": [f"| `{name}` |" for name in PRESETS],
+        "reference/presets.md": [f"| `{name}` |" for name in (*PRESETS, *GRAPH_PRESETS)],
         "reference/formats.md": [*(f"## {name}\n" for name in reader_names()), *(f"| `{rule}` |" for rule in RULES)],
         "reference/experiments.md": [f"## {name}\n" for name in experiment_classes()],
         "reference/settings.md": [f"| `{name.upper()}` |" for name in (*ServiceSettings.model_fields, *VARIABLES)],

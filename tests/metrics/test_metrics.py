@@ -13,6 +13,7 @@ from hybrid_scheduler.metrics import registry
 from hybrid_scheduler.metrics.base import Metric, MetricInfo, Span, Value
 from hybrid_scheduler.metrics.registry import metric_classes, metric_infos, summarise
 from hybrid_scheduler.model import OutcomeBatch, Task, TaskBatch
+from hybrid_scheduler.model.outcome import GraphFacts
 from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device, Disturbance
 from hybrid_scheduler.physics.settings import Physics
@@ -28,6 +29,7 @@ def batch(
     idle_watts: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0),
     idle_price: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0),
     least_seconds: tuple[float, ...] | None = None,
+    graphs: GraphFacts | None = None,
 ) -> OutcomeBatch:
     """Tasks as (arrival, finish, actual time, failed), parts as (task, device, start, end, lost); 10 J and 2 $ each."""
     arrival, finish, actual, failed = (np.array(column, dtype=float) for column in zip(*tasks, strict=True))
@@ -58,14 +60,24 @@ def batch(
         np.array(idle_watts),
         np.array(idle_price),
         least_seconds=None if least_seconds is None else np.array(least_seconds),
+        graphs=graphs,
     )
 
 
+# Task 1 waits for task 0 (6 s, at least 4), the others for nobody: task 2 takes 10 s, at least 2. Done by one device
+# after the other, the tasks that finished would take 30, 22, 23 and 60 s.
+GRAPHS = GraphFacts(
+    np.array([0, 0, 1, 2]),
+    np.array([2, 2, 1, 1]),
+    np.array([2.0, 4.0, 2.0, 0.1]),
+    np.array([[10, 5, 8, 20], [10, 6, 8, 20], [10, 11, 7, 20], [1, np.inf, 1, 1]]),
+)
 # Responses 4, 6 and 10 s, waits 0, 2 and 5 s; the fourth failed. Busy: 5, 4, 6 and 0 s of 11. Slowdowns 2, 3 and 5.
 EXAMPLE = batch(
     [(1.0, 5.0, 4.0, False), (1.0, 7.0, 4.0, False), (2.0, 12.0, 5.0, False), (3.0, 3.5, 0.0, True)],
     [(0, 1, 1.0, 5.0, False), (1, 2, 3.0, 7.0, False), (2, 0, 7.0, 12.0, False), (3, 2, 1.0, 3.0, True)],
     least_seconds=(2.0, 2.0, 2.0, np.inf),
+    graphs=GRAPHS,
 )
 # By hand; percentiles interpolate linearly between the sorted responses 4, 6, 10, or slowdowns 2, 3, 5.
 EXPECTED = {
@@ -85,6 +97,9 @@ EXPECTED = {
     "p99_slowdown": 3.0 + 0.98 * 2.0,
     "max_slowdown": 5.0,
     "fairness": 10.0**2 / (3.0 * (4.0 + 9.0 + 25.0)),
+    "slr": (6.0 / 4.0 + 10.0 / 2.0) / 2.0,
+    "speedup": 22.0 / 11.0,
+    "efficiency": 22.0 / 11.0 / 4.0,
     "energy": 40.0,
     "cost": 8.0,
     "throughput": 3.0 / 11.0,
@@ -202,11 +217,18 @@ def test_a_warm_up_is_left_out_of_all_but_overloaded() -> None:
 
 def test_directions() -> None:
     better = {name: made.bigger_is_better for name, made in metric_classes().items()}
-    assert {name for name, value in better.items() if value} == {"throughput", "load_balance", "fairness"}
+    assert {name for name, value in better.items() if value} == {
+        "throughput",
+        "load_balance",
+        "fairness",
+        "speedup",
+        "efficiency",
+    }
     assert {name for name, value in better.items() if value is None} == {"tasks", "utilization"}
 
 
 SLOWDOWN = {"p50_slowdown", "p95_slowdown", "p99_slowdown", "max_slowdown", "fairness"}
+GRAPH = {"slr", "speedup", "efficiency"}
 NO_DATA = {"makespan", "avg_time", "max_time", "avg_wait", "avg_response", "throughput", "load_balance", "utilization"}
 
 
@@ -215,6 +237,7 @@ def test_no_data_when_nothing_finished() -> None:
     assert {name for name, value in found.items() if value is None} == {
         *NO_DATA,
         *SLOWDOWN,
+        *GRAPH,
         "p50_response",
         "p95_response",
         "p99_response",
@@ -227,6 +250,35 @@ def test_no_slowdown_where_the_best_times_are_not_known() -> None:
     assert {name for name, value in found.items() if value is None} == SLOWDOWN
     others = {name: value for name, value in summarise(EXAMPLE).items() if name not in SLOWDOWN}
     assert {name: value for name, value in found.items() if name not in SLOWDOWN} == others
+
+
+def test_graph_metrics_are_for_graphs() -> None:
+    found = summarise(replace(EXAMPLE, graphs=None))
+    assert {name for name, value in found.items() if value is None} == GRAPH
+    unfit = replace(GRAPHS, alone_seconds=np.full((4, 4), np.inf))
+    found = summarise(replace(EXAMPLE, graphs=unfit))
+    assert {name for name, value in found.items() if value is None} == {"speedup", "efficiency"}
+
+
+def test_a_graph_that_a_warm_up_cuts_has_no_schedule_length_ratio() -> None:
+    assert summarise(EXAMPLE, warmup=1)["slr"] == pytest.approx(5.0)
+    assert summarise(EXAMPLE, warmup=3)["slr"] is None
+
+
+def test_graph_metrics_of_a_race_by_hand() -> None:
+    """A chain of two tasks and a third behind the first, on two unlike CPUs: 2 + 1 s on the critical path."""
+    cluster = ClusterSpec((Device("cpu_0", "cpu"), Device("cpu_1", "cpu")))
+    cost = TableCost(np.array([[2.0, 4.0], [3.0, 1.0], [2.0, 3.0]]), (0, 1, 2), cluster.names)
+    tasks = TaskBatch.from_tasks([Task(i, 1.0, 0.5, 1.0, dependencies=(0,) if i else ()) for i in range(3)])
+    found = summarise(Race(tasks, World(cluster, Physics(cost))).run(create_scheduler("mct")))
+    # mct: task 0 on cpu_0 until 2, task 1 on cpu_1 until 3, task 2 on cpu_0 until 4; the path is 2 + 2 s.
+    assert (found["makespan"], found["slr"]) == pytest.approx((4.0, 1.0))
+    assert (found["speedup"], found["efficiency"]) == pytest.approx((7.0 / 4.0, 7.0 / 8.0))
+    alone = TaskBatch.from_tasks([Task(i, 1.0, 0.5, 1.0) for i in range(3)])
+    independent = summarise(Race(alone, World(cluster, Physics(cost))).run(create_scheduler("mct")))
+    assert {independent[name] for name in GRAPH} == {None}
+    isolated = summarise(Race(tasks, World(cluster, Physics(cost)), isolated=True).run(create_scheduler("mct")))
+    assert {isolated[name] for name in GRAPH} == {None}
 
 
 def test_a_race_knows_the_best_times() -> None:

@@ -52,6 +52,7 @@ COLUMNS = (
     Column("load_balance", 8),
     Column("decision_us", 9),
 )
+GRAPH_COLUMNS = (*COLUMNS, Column("slr", 2), Column("speedup", 3), Column("efficiency", 10))
 ISOLATED_COLUMNS = (
     Column("total_time", 0),
     Column("avg_time", 3),
@@ -106,7 +107,8 @@ class Grid:
     def __init__(self, result: ComparisonResult) -> None:
         self._result = result
         isolated = result.comparison.isolated
-        self.columns = ISOLATED_COLUMNS if isolated else COLUMNS
+        usual = GRAPH_COLUMNS if result.comparison.tasks.has_dependencies else COLUMNS
+        self.columns = ISOLATED_COLUMNS if isolated else usual
         self._goal = "total time" if isolated else "mean response"
         self._figures: dict[str, Mapping[str, Any]] = {
             name: scheduler.figures() for name, scheduler in result.schedulers.items()

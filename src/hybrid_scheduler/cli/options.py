@@ -62,14 +62,18 @@ Preset = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Kind of workload: mixed (default), gpu_favourable, cpu_favourable, uniform, bursty, drift, or drift:A:B.",
+        help="Kind of workload: mixed (default), gpu_favourable, cpu_favourable, uniform, bursty, drift, or drift:A:B;"
+        " graphs: layered, fork_join, cholesky, lu, qr, map_reduce, with parameters like cholesky:tiles=10.",
         show_default=False,
     ),
 ]
 Tasks = Annotated[
     int | None,
     typer.Option(
-        parser=whole(1), metavar="N", help="Number of tasks; default 1000, or all of a file.", show_default=False
+        parser=whole(1),
+        metavar="N",
+        help="Number of tasks; default 1000, or all of a file. Of graphs at least so many; default one graph.",
+        show_default=False,
     ),
 ]
 Rate = Annotated[

@@ -25,7 +25,7 @@ from hybrid_scheduler.physics.device import (
 from hybrid_scheduler.physics.settings import MemoryPolicy, Physics, Pricing, SplitModel
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class
-from hybrid_scheduler.workloads.presets import find_preset
+from hybrid_scheduler.workloads.presets import find_workload
 from hybrid_scheduler.workloads.synthesis import FEATURE_LIMITS, MOST_TASKS, RATE_LIMITS
 
 LARGEST_SEED = 2**63 - 1
@@ -84,7 +84,7 @@ class WorkloadSection(Section):
     @field_validator("preset")
     @classmethod
     def _known(cls, name: str) -> str:
-        find_preset(name)
+        find_workload(name)
         return name
 
     @field_validator("size_range", "intensity_range", "memory_range")

@@ -13,7 +13,7 @@ from hybrid_scheduler.engine.driver import Driver, simulated_node
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.node import NO_LIMIT, Change
-from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.model.outcome import GraphFacts, OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.physics.bounds import LowerBound, lower_bound
 from hybrid_scheduler.physics.world import World
@@ -85,7 +85,7 @@ class Race:
             if change is Change.OVER:
                 break
         driver.deliver()
-        return replace(node.outcomes(), least_seconds=self._least_seconds)
+        return replace(node.outcomes(), least_seconds=self._least_seconds, graphs=self._graphs)
 
     def task(self, position: int) -> Task:
         """One of the tasks."""
@@ -144,3 +144,8 @@ class Race:
     @cached_property
     def _least_seconds(self) -> FloatArray:
         return self.timed.least_seconds()
+
+    @cached_property
+    def _graphs(self) -> GraphFacts | None:
+        # Task after task on an idle node there is no schedule to measure.
+        return None if self.isolated else self.timed.graphs()

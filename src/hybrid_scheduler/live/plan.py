@@ -14,8 +14,9 @@ from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 from hybrid_scheduler.model.objective import BALANCED, Objective
 from hybrid_scheduler.model.ranges import RATES, SPEEDS
 from hybrid_scheduler.physics.world import World
-from hybrid_scheduler.scenario import Load, PresetTasks, Rate, RecordedTasks, Scenario, ScenarioOptions
+from hybrid_scheduler.scenario import Load, Rate, RecordedTasks, Scenario, ScenarioOptions
 from hybrid_scheduler.scenario.live_source import LiveSource
+from hybrid_scheduler.scenario.sources import Source
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class, scheduler_names
@@ -155,7 +156,7 @@ class Plan:
     def _at(self, arrivals: Rate | Load, **change: Any) -> Plan:
         return replace(self, scenario=replace(self.scenario, arrivals=arrivals, **change))
 
-    def _source(self, traces: Path, change: dict[str, Any]) -> PresetTasks | RecordedTasks:
+    def _source(self, traces: Path, change: dict[str, Any]) -> Source:
         """Where tasks come from after a change."""
         if change.get("preset") is not None:
             return ScenarioOptions(preset=change["preset"]).preset_tasks(self.config)

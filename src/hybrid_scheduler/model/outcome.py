@@ -99,6 +99,27 @@ def _last_attempt(parts: tuple[PartRecord, ...]) -> tuple[PartRecord, ...]:
 
 
 @dataclass(frozen=True)
+class GraphFacts:
+    """Beside the outcomes of tasks that depend on each other, one row per task: what graphs are measured by.
+
+    Attributes:
+        graph: Number of its graph; a graph is tasks that dependencies join.
+        graph_tasks: How many tasks that graph has.
+        path_seconds: The longest chain of least times, on an idle node, that ends with the task.
+        alone_seconds: Its seconds on each device if all tasks ran there, infinite where it does not fit.
+    """
+
+    graph: IntArray
+    graph_tasks: IntArray
+    path_seconds: FloatArray
+    alone_seconds: FloatArray
+
+    def select(self, keep: NDArray[np.bool_]) -> GraphFacts:
+        """The rows where `keep` is true."""
+        return GraphFacts(self.graph[keep], self.graph_tasks[keep], self.path_seconds[keep], self.alone_seconds[keep])
+
+
+@dataclass(frozen=True)
 class OutcomeBatch(Sequence[Outcome]):
     """Many outcomes as columns: one row per task, and one row per part (`part_*`, in the order they were decided).
 
@@ -106,6 +127,7 @@ class OutcomeBatch(Sequence[Outcome]):
     number of a device among the GPUs, -1 for a CPU. `queue_seconds` has one row per task and one column per device
     (see `Outcome`), rows of NaN for tasks that were never decided; it is None where queues were not recorded.
     `least_seconds` is the best time of each task on an idle node, any fraction allowed, None where nobody knows it.
+    `graphs` is None where no task depends on another, or nobody knows their times.
     """
 
     task_id: IntArray
@@ -131,6 +153,7 @@ class OutcomeBatch(Sequence[Outcome]):
     device_idle_price: FloatArray
     queue_seconds: FloatArray | None = None
     least_seconds: FloatArray | None = None
+    graphs: GraphFacts | None = None
 
     @property
     def response_time(self) -> FloatArray:
@@ -167,6 +190,7 @@ class OutcomeBatch(Sequence[Outcome]):
             self.device_idle_price,
             None if self.queue_seconds is None else self.queue_seconds[keep],
             None if self.least_seconds is None else self.least_seconds[keep],
+            None if self.graphs is None else self.graphs.select(keep),
         )
 
     def __len__(self) -> int:

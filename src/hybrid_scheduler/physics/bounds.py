@@ -94,7 +94,7 @@ def fluid_bound(whole_times: FloatArray, arrival: FloatArray) -> float:
 
 
 @nb.njit(cache=True)
-def _earliest_finishes(
+def earliest_finishes(
     seconds: FloatArray, arrival: FloatArray, parent_start: IntArray, parents: IntArray
 ) -> tuple[FloatArray, int]:
     """Earliest finish of every task, parents first wherever they stand, and the length of the longest chain."""
@@ -163,7 +163,7 @@ def lower_bound(
         total = float(seconds.sum())
         latest = float(arrival[0]) + total
         return LowerBound(_allow(total, len(arrival) + 4, latest), _allow(total / len(arrival), 4, latest))
-    finish, chain = _earliest_finishes(seconds, arrival, parent_start, parents)
+    finish, chain = earliest_finishes(seconds, arrival, parent_start, parents)
     path = float(finish.max() - arrival.min())
     makespan = max(path, fluid_bound(times[:, FIXED] + times[:, SHARED], arrival))
     latest = float(arrival.max()) + makespan

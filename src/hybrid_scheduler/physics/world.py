@@ -9,10 +9,12 @@ import numpy as np
 
 from hybrid_scheduler.model.device_columns import PRICE
 from hybrid_scheduler.model.label import LabelBatch
+from hybrid_scheduler.model.outcome import GraphFacts
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
 from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.graph_facts import graph_facts
 from hybrid_scheduler.physics.optimum import ROUNDING, best_idle_seconds, idle_optimum
 from hybrid_scheduler.physics.settings import Physics
 
@@ -144,3 +146,7 @@ class TimedTasks:
         """For each task the seconds below which no execution can be, any fraction allowed; as `shortest_times`."""
         table, facts = self.world.cluster.public_table(), self.world.physics.facts()
         return best_idle_seconds(self.shortest_times(handed), self.tasks.memory_required, table, facts)
+
+    def graphs(self) -> GraphFacts | None:
+        """What metrics of graphs need; None where no task depends on another."""
+        return graph_facts(self) if self.tasks.has_dependencies else None

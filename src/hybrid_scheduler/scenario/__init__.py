@@ -2,6 +2,15 @@
 
 from hybrid_scheduler.scenario.options import ScenarioOptions
 from hybrid_scheduler.scenario.scenario import TRAINING_SEEDS, Load, Rate, Scenario
-from hybrid_scheduler.scenario.sources import PresetTasks, RecordedTasks
+from hybrid_scheduler.scenario.sources import GraphTasks, PresetTasks, RecordedTasks
 
-__all__ = ["TRAINING_SEEDS", "Load", "PresetTasks", "Rate", "RecordedTasks", "Scenario", "ScenarioOptions"]
+__all__ = [
+    "TRAINING_SEEDS",
+    "GraphTasks",
+    "Load",
+    "PresetTasks",
+    "Rate",
+    "RecordedTasks",
+    "Scenario",
+    "ScenarioOptions",
+]

@@ -9,8 +9,9 @@ import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
-from hybrid_scheduler.scenario.sources import PresetTasks, RecordedTasks
+from hybrid_scheduler.scenario.sources import GraphTasks, PresetTasks, Source
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
+from hybrid_scheduler.workloads.graphs.stream import draw_graphs, joined
 
 BLOCK = 4096
 
@@ -41,8 +42,8 @@ class LiveSource:
         start: The first task arrives after this time.
     """
 
-    def __init__(self, source: PresetTasks | RecordedTasks, seed: int, rate: float, *, start: float = 0.0) -> None:
-        self._blocks = _drawn(source, seed) if isinstance(source, PresetTasks) else _repeated(source.tasks)
+    def __init__(self, source: Source, seed: int, rate: float, *, start: float = 0.0) -> None:
+        self._blocks = _blocks(source, seed)
         self._block, self._used = next(self._blocks), 0
         self._ids = np.zeros(len(self._block.gaps), dtype=np.int64)
         self._schedule(start, rate)
@@ -98,6 +99,20 @@ class LiveSource:
             if len(parents):
                 parent_ids[int(self._ids[row])] = tuple(self._ids[parents].tolist())
         return parent_ids
+
+
+def _blocks(source: Source, seed: int) -> Iterator[_Block]:
+    if isinstance(source, GraphTasks):
+        return _graphs(source, seed)
+    return _drawn(source, seed) if isinstance(source, PresetTasks) else _repeated(source.tasks)
+
+
+def _graphs(source: GraphTasks, seed: int) -> Iterator[_Block]:
+    """One graph after the other; its tasks come together, after a gap that is longer by their number."""
+    for gap, graph in draw_graphs(source.graph, seed):
+        gaps = np.zeros(len(graph))
+        gaps[0] = gap * len(graph)
+        yield _Block(joined([graph], np.zeros(1)), gaps)
 
 
 def _drawn(source: PresetTasks, seed: int) -> Iterator[_Block]:

@@ -15,8 +15,8 @@ from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.settings import MemoryPolicy, Pricing, SplitModel
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario.scenario import DEFAULT_LOAD, Load, Rate, Scenario
-from hybrid_scheduler.scenario.sources import DEFAULT_PARENTS, RANGES, PresetTasks, RecordedTasks
-from hybrid_scheduler.workloads import TableFile, read_table
+from hybrid_scheduler.scenario.sources import DEFAULT_PARENTS, RANGES, GraphTasks, PresetTasks, RecordedTasks, Source
+from hybrid_scheduler.workloads import TableFile, find_graph, read_table
 from hybrid_scheduler.workloads.readers.registry import read_workload
 from hybrid_scheduler.workloads.shapes import Range
 
@@ -28,11 +28,11 @@ class ScenarioOptions:
     """What a caller may say about a scenario; None: what the configuration says.
 
     Attributes:
-        preset: Kind of workload.
+        preset: Kind of workload, graphs with parameters such as `cholesky:tiles=10`.
         trace: File of tasks in any registered format, instead of a preset; one with times per device is a table too.
         format: The format of the trace; recognised by content unless given.
         table: CSV file of times per task and device.
-        tasks: Number of tasks.
+        tasks: Number of tasks; of graphs at least so many, in whole graphs, and one graph when nobody says.
         rate: Arrivals: tasks per second.
         load: Arrivals: rate as a share of the node's capacity.
         size_range: Range to map the preset's sizes onto.
@@ -110,7 +110,7 @@ class ScenarioOptions:
         """
         seed = config.simulation.seed if self.seed is None else self.seed
         table = None if self.table is None else read_table(self.table)
-        source: PresetTasks | RecordedTasks
+        source: Source
         arrivals = self.arrivals(None)
         if self.trace is not None:
             name, file = read_workload(self.trace, seed, self.format)
@@ -121,11 +121,15 @@ class ScenarioOptions:
             source = RecordedTasks.of(table, self.table, "table")
         else:
             source = self.preset_tasks(config)
-            arrivals = self.arrivals(config) or Load(default_load)
+            arrivals = self.arrivals(config)
+        count = self._count(source, config, default_tasks)
+        if arrivals is None and not isinstance(source, RecordedTasks):
+            alone = isinstance(source, GraphTasks) and source.graphs(count) == 1
+            arrivals = None if alone else Load(default_load)
         return Scenario(
             source,
             self.world(config, table),
-            self._count(source, config, default_tasks),
+            count,
             arrivals,
             seed,
             self.isolated,
@@ -161,13 +165,25 @@ class ScenarioOptions:
             return FormulaCost(config.physics.speedup if self.speedup is None else self.speedup)
         return TableCost(table.seconds, tuple(table.tasks.task_id.tolist()), table.device_names)
 
-    def preset_tasks(self, config: Config) -> PresetTasks:
-        """The tasks of a preset, in the ranges of caller or file."""
+    def preset_tasks(self, config: Config) -> PresetTasks | GraphTasks:
+        """The tasks of a preset, in the ranges of caller or file.
+
+        Raises:
+            InvalidInputError: There is no such preset, or it makes graphs, whose tasks are what they are.
+        """
         preset = config.workload.preset if self.preset is None else self.preset
         ranges = {name: getattr(self, name) for name in RANGES}
         if preset == config.workload.preset:
             # The file's ranges are those of its own preset; another preset asked for by hand is meant as it is.
             ranges = {name: getattr(config.workload, name) if own is None else own for name, own in ranges.items()}
+        if find_graph(preset) is not None:
+            own = {**ranges, "dependency_prob": self.dependency_prob, "max_dependencies": self.max_dependencies}
+            for name, value in own.items():
+                if value is not None:
+                    raise InvalidInputError(
+                        f"{name} ({value}) is for single tasks, but preset {preset} makes whole graphs; leave one out"
+                    )
+            return GraphTasks(preset)
         return PresetTasks(
             preset,
             **ranges,
@@ -184,8 +200,10 @@ class ScenarioOptions:
                 return Load(told.load)
         return None
 
-    def _count(self, source: PresetTasks | RecordedTasks, config: Config, default: int | None) -> int | None:
+    def _count(self, source: Source, config: Config, default: int | None) -> int | None:
         if self.tasks is not None or isinstance(source, RecordedTasks):
             return self.tasks
         said = "num_tasks" in config.workload.model_fields_set
+        if isinstance(source, GraphTasks) and not said:
+            return default
         return default if default is not None and not said else config.workload.num_tasks

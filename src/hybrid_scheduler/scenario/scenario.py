@@ -11,7 +11,7 @@ from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.cost import TableCost
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario.live_source import LiveSource
-from hybrid_scheduler.scenario.sources import PresetTasks, RecordedTasks, drawn_again, observed_rate
+from hybrid_scheduler.scenario.sources import GraphTasks, PresetTasks, RecordedTasks, Source, drawn_again, observed_rate
 
 DEFAULT_LOAD = 0.6
 DEFAULT_TASKS = 1000
@@ -41,14 +41,14 @@ class Scenario:
     Attributes:
         source: Where the tasks come from.
         world: The devices and how they behave.
-        num_tasks: How many; None: 1000 of a preset, all of a file.
+        num_tasks: How many, of graphs at least; None: 1000 of a preset, one graph, all of a file.
         arrivals: At a rate or a load; None: load 0.6 for a preset, the recorded arrivals of a file.
         seed: Of the tasks and of the noise.
         isolated: Every task meets an idle node: the next arrives when the last has ended.
         warmup: Statistics and bounds leave out the first so many tasks.
     """
 
-    source: PresetTasks | RecordedTasks = PresetTasks()
+    source: Source = PresetTasks()
     world: World = World()
     num_tasks: int | None = None
     arrivals: Rate | Load | None = None
@@ -64,7 +64,7 @@ class Scenario:
     @cached_property
     def rate(self) -> float | None:
         """Tasks per second; None when the next task waits for the last, or all arrive at once."""
-        if self.isolated:
+        if self.isolated or (self._is_one_graph and self.arrivals is None):
             return None
         if isinstance(self._source, RecordedTasks) and self.arrivals is None:
             return observed_rate(self._source.tasks)
@@ -78,7 +78,7 @@ class Scenario:
     @property
     def preset(self) -> str | None:
         """Name of the preset, if the tasks come from one."""
-        return self.source.preset if isinstance(self.source, PresetTasks) else None
+        return None if isinstance(self.source, RecordedTasks) else self.source.preset
 
     def batch(self) -> TaskBatch:
         """The tasks, all of them.
@@ -109,7 +109,7 @@ class Scenario:
             InvalidInputError: There are no others: a table has times for its own tasks only.
         """
         seed = self.seed + TRAINING_SEEDS
-        if isinstance(self.source, PresetTasks):
+        if not isinstance(self.source, RecordedTasks):
             return replace(self, num_tasks=tasks, seed=seed, warmup=0)
         if self.source.kind == "table" or isinstance(self.world.physics.cost, TableCost):
             raise InvalidInputError(
@@ -123,8 +123,10 @@ class Scenario:
         source, rate = self.source, self.rate
         if isinstance(source, RecordedTasks) and not self.isolated:
             rate = observed_rate(self.batch())
+        if self._is_one_graph:
+            rate = None
         origin: dict[str, object] = (
-            {"preset": source.preset} if isinstance(source, PresetTasks) else {source.kind: source.name}
+            {source.kind: source.name} if isinstance(source, RecordedTasks) else {"preset": source.preset}
         )
         return {
             **origin,
@@ -142,6 +144,9 @@ class Scenario:
         notes: list[str] = []
         if self.isolated and self.arrivals is not None:
             notes.append("isolated: the next task arrives when the last has ended; rate and load change nothing")
+        elif self._is_one_graph and self.arrivals is not None:
+            alone = f"one graph of {self.count} tasks arrives at once"
+            notes.append(f"{alone}; rate and load change nothing, more tasks make a stream")
         if isinstance(self.source, RecordedTasks):
             notes += [note.text if note.rule == "derived" else str(note) for note in self.source.notes]
             if "arrival_time" in self.source.derived and not self.isolated and self.rate is None:
@@ -153,10 +158,16 @@ class Scenario:
         """How many tasks there are."""
         if isinstance(self._source, RecordedTasks):
             return len(self._source.tasks)
+        if isinstance(self._source, GraphTasks):
+            return self._source.graphs(self.num_tasks) * self._source.graph.tasks
         return DEFAULT_TASKS if self.num_tasks is None else self.num_tasks
 
+    @property
+    def _is_one_graph(self) -> bool:
+        return isinstance(self.source, GraphTasks) and self.source.graphs(self.num_tasks) == 1
+
     @cached_property
-    def _source(self) -> PresetTasks | RecordedTasks:
+    def _source(self) -> Source:
         """The source; of a file the tasks that are wanted."""
         if isinstance(self.source, RecordedTasks) and self.num_tasks is not None:
             return self.source.first(self.num_tasks)
@@ -176,8 +187,8 @@ class Scenario:
     def _batch(self) -> TaskBatch:
         refuse_beyond_memory(self.count, len(self.world.cluster.devices))
         source = self._source
-        if isinstance(source, PresetTasks):
-            return source.draw(self.seed, self.count, self.rate)
+        if not isinstance(source, RecordedTasks):
+            return source.draw(self.seed, self.count, None if self._is_one_graph else self.rate)
         if self.isolated or self.arrivals is None:
             return source.tasks
         return source.at(self._wanted_rate, self.seed)

@@ -1,4 +1,4 @@
-"""Where the tasks of a scenario come from: a preset, or a file."""
+"""Where the tasks of a scenario come from: a preset of single tasks or of graphs, or a file."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.workloads.arrivals import PoissonArrivals
-from hybrid_scheduler.workloads.capacity import capacity, capacity_of_tasks
+from hybrid_scheduler.workloads.capacity import SAMPLE_SEED, capacity, capacity_of_tasks
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
-from hybrid_scheduler.workloads.presets import find_preset
+from hybrid_scheduler.workloads.graphs.base import GraphPreset
+from hybrid_scheduler.workloads.graphs.stream import graph_workload, graphs_for
+from hybrid_scheduler.workloads.presets import find_preset, find_workload
 from hybrid_scheduler.workloads.readers.registry import read_workload
 from hybrid_scheduler.workloads.recorded import Assumption, RecordedFile, TableFile, TraceFile
 from hybrid_scheduler.workloads.shapes import FeatureRanges, Range
@@ -25,6 +27,8 @@ DEFAULT_PARENTS = 3
 UNTIMED_RATE = 100.0
 """Tasks per second where arrivals mean nothing."""
 RANGES = ("size_range", "intensity_range", "memory_range")
+GRAPH_SAMPLE = 20_000
+"""Tasks of the fixed sample of graphs whose capacity counts."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,41 @@ class PresetTasks:
         if self.dependency_prob:
             facts |= {"dependency_prob": self.dependency_prob, "max_dependencies": self.max_dependencies}
         return facts
+
+
+@dataclass(frozen=True)
+class GraphTasks:
+    """Whole graphs of one kind, one after the other.
+
+    Attributes:
+        preset: Its name and parameters, e.g. `cholesky:tiles=10`.
+    """
+
+    preset: str
+
+    @property
+    def graph(self) -> GraphPreset:
+        """The kind of graph."""
+        found = find_workload(self.preset)
+        if not isinstance(found, GraphPreset):
+            raise InvalidInputError(f"preset {self.preset!r} makes single tasks; here it must be one of whole graphs")
+        return found
+
+    def capacity(self, world: World) -> float:
+        """Tasks per second that a node can do at most, whatever waits for whatever."""
+        return capacity_of_tasks(graph_workload(self.graph, SAMPLE_SEED, GRAPH_SAMPLE, UNTIMED_RATE), world)
+
+    def graphs(self, count: int | None) -> int:
+        """How many graphs have at least so many tasks; one when nobody says how many."""
+        return 1 if count is None else graphs_for(self.graph, count)
+
+    def draw(self, seed: int, count: int, rate: float | None) -> TaskBatch:
+        """At least so many tasks; without a rate their arrivals mean nothing."""
+        return WorkloadGenerator(seed).generate(self.graph, count, UNTIMED_RATE if rate is None else rate)
+
+    def facts(self) -> dict[str, object]:
+        """For a document: the parameters of a graph and its tasks."""
+        return {"graph": {**self.graph.parameters, "tasks": self.graph.tasks}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +228,9 @@ class RecordedTasks:
             return tasks.with_arrivals(np.cumsum(gaps) / rate)
         first = tasks.arrival_time[0]
         return tasks.with_arrivals(first + (tasks.arrival_time - first) * (observed / rate))
+
+
+Source = PresetTasks | GraphTasks | RecordedTasks
 
 
 def observed_rate(tasks: TaskBatch) -> float | None:

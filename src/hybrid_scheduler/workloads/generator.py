@@ -11,7 +11,9 @@ import numpy as np
 
 from hybrid_scheduler.model import InvalidInputError, Task, TaskBatch
 from hybrid_scheduler.workloads.csv_trace import read_csv, task_columns, write_csv
-from hybrid_scheduler.workloads.presets import Preset, find_preset
+from hybrid_scheduler.workloads.graphs.base import GraphPreset
+from hybrid_scheduler.workloads.graphs.stream import graph_workload, stream_tasks
+from hybrid_scheduler.workloads.presets import Preset, find_preset, find_workload
 from hybrid_scheduler.workloads.shapes import Range
 from hybrid_scheduler.workloads.synthesis import Block, Synthesis, WorkloadSpec
 
@@ -56,7 +58,7 @@ class WorkloadGenerator:
         compute_intensity_range: Range | None = _DEFAULT_RANGES[1],
         memory_range: Range | None = _DEFAULT_RANGES[2],
         arrival_rate: float = 100.0,
-        preset: str | Preset = "mixed",
+        preset: str | Preset | GraphPreset = "mixed",
         dependency_prob: float = 0.0,
         max_dependencies: int = 3,
     ) -> TaskBatch:
@@ -85,7 +87,7 @@ class WorkloadGenerator:
 
     def generate(
         self,
-        preset: str | Preset = "mixed",
+        preset: str | Preset | GraphPreset = "mixed",
         num_tasks: int = 1000,
         arrival_rate: float = 100.0,
         *,
@@ -98,8 +100,9 @@ class WorkloadGenerator:
         """A whole workload.
 
         Args:
-            preset: Name of a preset (`drift:A:B` drifts between two), or one made by hand.
-            num_tasks: From 1 to 10^8.
+            preset: Name of a preset (`drift:A:B` drifts between two), or one made by hand. One of graphs, such as
+                `cholesky` or `cholesky:tiles=10`, gives whole graphs, the first at 0; it has no ranges.
+            num_tasks: From 1 to 10^8; of graphs at least so many.
             arrival_rate: Mean tasks per second.
             size_range: Lowest and highest size to map the preset's own range onto; None keeps the preset's.
             intensity_range: The same for intensity.
@@ -111,7 +114,7 @@ class WorkloadGenerator:
             InvalidInputError: An argument breaks its rule.
         """
         spec = WorkloadSpec(
-            find_preset(preset),
+            find_workload(preset),
             num_tasks,
             arrival_rate,
             size_range,
@@ -120,6 +123,9 @@ class WorkloadGenerator:
             dependency_prob,
             max_dependencies,
         )
+        if isinstance(spec.preset, GraphPreset):
+            self._last = graph_workload(spec.preset, self.seed, num_tasks, arrival_rate)
+            return self._last
         synthesis = Synthesis(spec, self.seed)
         blocks = [synthesis.take(min(_BATCH_BLOCK, num_tasks - i)) for i in range(0, num_tasks, _BATCH_BLOCK)]
         self._last = _whole(Block(*map(np.concatenate, zip(*blocks, strict=True))))
@@ -127,7 +133,7 @@ class WorkloadGenerator:
 
     def stream(
         self,
-        preset: str | Preset = "mixed",
+        preset: str | Preset | GraphPreset = "mixed",
         arrival_rate: float = 100.0,
         num_tasks: int | None = None,
         *,
@@ -143,7 +149,7 @@ class WorkloadGenerator:
         checked before the first task is asked for.
         """
         spec = WorkloadSpec(
-            find_preset(preset),
+            find_workload(preset),
             num_tasks,
             arrival_rate,
             size_range,
@@ -152,6 +158,8 @@ class WorkloadGenerator:
             dependency_prob,
             max_dependencies,
         )
+        if isinstance(spec.preset, GraphPreset):
+            return stream_tasks(spec.preset, self.seed, num_tasks, arrival_rate)
         return _tasks(Synthesis(spec, self.seed), num_tasks)
 
     def synthesis(

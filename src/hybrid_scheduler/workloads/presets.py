@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from hybrid_scheduler.model import InvalidInputError, UnknownNameError
 from hybrid_scheduler.workloads.arrivals import Arrivals, BurstyArrivals, PoissonArrivals
+from hybrid_scheduler.workloads.graphs.base import GraphPreset
+from hybrid_scheduler.workloads.graphs.registry import GRAPH_PRESETS, find_graph
 from hybrid_scheduler.workloads.shapes import DriftingShapes, MixedShapes, Ranges, Shapes, UniformShapes
 
 _POISSON = PoissonArrivals()
@@ -76,7 +78,7 @@ PRESETS: dict[str, Preset] = {
     **{preset.name: preset for preset in _STEADY},
     "drift": Preset("drift", _DRIFT.summary, _DRIFT.shapes),
 }
-"""Every preset by name."""
+"""Every preset of single tasks by name; those of whole graphs are in `graphs.registry`."""
 
 
 def find_preset(name: str | Preset) -> Preset:
@@ -88,6 +90,15 @@ def find_preset(name: str | Preset) -> Preset:
         if len(ends) != 2:
             raise InvalidInputError(f"preset {name!r} must name two presets: 'drift:A:B', e.g. 'drift:mixed:uniform'")
         return drifting(ends[0], ends[1])
+    if find_graph(name) is not None:
+        raise InvalidInputError(f"preset {name!r} makes whole graphs, but here it must be one of {', '.join(PRESETS)}")
     if name not in PRESETS:
-        raise UnknownNameError("preset", name, PRESETS)
+        raise UnknownNameError("preset", name, (*PRESETS, *GRAPH_PRESETS))
     return PRESETS[name]
+
+
+def find_workload(name: str | Preset | GraphPreset) -> Preset | GraphPreset:
+    """The preset of this name, of single tasks or of whole graphs."""
+    if isinstance(name, Preset | GraphPreset):
+        return name
+    return find_graph(name) or find_preset(name)

@@ -11,6 +11,7 @@ import numpy as np
 from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError
 from hybrid_scheduler.model.ranges import FORMULA_SIZES, INTENSITIES, MEGABYTES
 from hybrid_scheduler.workloads.dependencies import WINDOW, draw_parents
+from hybrid_scheduler.workloads.graphs.base import GraphPreset
 from hybrid_scheduler.workloads.presets import Preset
 from hybrid_scheduler.workloads.shapes import Features, Range
 from hybrid_scheduler.workloads.streams import Streams
@@ -37,9 +38,9 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSpec:
-    """What to draw; checked when it is made. A range that is None is the preset's own."""
+    """What to draw; checked when it is made. A range that is None is the preset's own; graphs have no others."""
 
-    preset: Preset
+    preset: Preset | GraphPreset
     num_tasks: int | None
     arrival_rate: float
     size_range: Range | None
@@ -57,6 +58,15 @@ class WorkloadSpec:
         for (name, limits), wanted in zip(FEATURE_LIMITS.items(), self.ranges, strict=True):
             if wanted is not None:
                 _check_range(f"{name} range", wanted, *limits)
+                self._refuse_for_graphs(f"a {name} range")
+        if self.dependency_prob:
+            self._refuse_for_graphs("dependency_prob")
+
+    def _refuse_for_graphs(self, what: str) -> None:
+        if isinstance(self.preset, GraphPreset):
+            raise InvalidInputError(
+                f"{what} is for presets of single tasks, but {self.preset.text} makes whole graphs; leave one out"
+            )
 
     @property
     def ranges(self) -> tuple[Range | None, Range | None, Range | None]:
@@ -68,7 +78,8 @@ class Synthesis:
     """The state of one drawing: every call of `take` gives the tasks after those of the last."""
 
     def __init__(self, spec: WorkloadSpec, seed: int) -> None:
-        self._spec = spec
+        assert isinstance(spec.preset, Preset)  # graphs are drawn whole, by `graphs.stream`
+        self._spec, self._preset = spec, spec.preset
         self._streams = Streams(seed)
         self._first = 0
         self._clock = 0.0
@@ -76,11 +87,11 @@ class Synthesis:
     def take(self, count: int) -> Block:
         """The next tasks. How they are divided over calls does not change a bit of them."""
         spec, streams = self._spec, self._streams
-        own = spec.preset.shapes.ranges
-        drawn = spec.preset.shapes.draw(streams, self._first, count, spec.num_tasks)
+        own = self._preset.shapes.ranges
+        drawn = self._preset.shapes.draw(streams, self._first, count, spec.num_tasks)
         features = Features(*map(_onto, drawn, own, spec.ranges))
         # In units of the mean gap: workloads of different rates are then exact rescalings of each other.
-        times = np.cumsum(np.concatenate(([self._clock], spec.preset.arrivals.gaps(streams, count))))
+        times = np.cumsum(np.concatenate(([self._clock], self._preset.arrivals.gaps(streams, count))))
         if spec.dependency_prob > 0:
             parents = draw_parents(streams, self._first, count, spec.dependency_prob, spec.max_dependencies)
         else:

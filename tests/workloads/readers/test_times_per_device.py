@@ -10,7 +10,7 @@ from sample_files import ETC, GAVEL, STARPU, put
 from hybrid_scheduler.model import InvalidInputError
 from hybrid_scheduler.workloads.readers.etc import EtcReader
 from hybrid_scheduler.workloads.readers.gavel import GavelReader
-from hybrid_scheduler.workloads.readers.starpu import StarpuReader
+from hybrid_scheduler.workloads.readers.starpu import StarpuReader, kernel_seconds
 
 
 def test_etc_is_task_by_task(tmp_path: Path) -> None:
@@ -45,6 +45,14 @@ def test_starpu_takes_medians_of_what_was_measured_on_both(tmp_path: Path) -> No
     assert table.tasks.size.tolist() == [2e6, 1.0]
     assert table.tasks.compute_intensity.tolist() == pytest.approx([1 / 3, 0.0])
     assert [assumption.tasks for assumption in table.assumed if assumption.rule == "dropped"] == [1, 1]
+
+
+def test_starpu_times_of_one_machine(tmp_path: Path) -> None:
+    other = STARPU.splitlines()[2:4]
+    path = put(tmp_path, "k.csv", STARPU + "".join(f"{row.replace('m,', 'other,', 1)}\n" for row in other))
+    assert kernel_seconds(path, "m") == {("gemm", 2e6): (0.004, 0.002), ("potrf", 0.0): (0.0001, 0.0004)}
+    with pytest.raises(InvalidInputError, match=r"unknown machine of .*k\.csv 'n': .*known: m, other"):
+        kernel_seconds(path, "n")
 
 
 def test_starpu_without_pairs(tmp_path: Path) -> None:

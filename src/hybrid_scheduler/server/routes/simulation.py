@@ -18,6 +18,7 @@ from hybrid_scheduler.server.schemas import (
     WaitingRoom,
 )
 from hybrid_scheduler.server.services import ServicesOf
+from hybrid_scheduler.workloads.graphs.registry import GRAPH_PRESETS
 from hybrid_scheduler.workloads.presets import PRESETS
 
 router = APIRouter(prefix="/api", tags=["simulation"])
@@ -112,4 +113,4 @@ async def change_settings(change: SettingsChange, services: ServicesOf) -> Any:
 @router.get("/presets", response_model=list[PresetInfo], responses=declared(429), summary="Kinds of workload")
 async def presets() -> Any:
     """The named presets that `PATCH /api/simulation/settings` takes."""
-    return [{"name": name, "summary": preset.summary} for name, preset in PRESETS.items()]
+    return [{"name": name, "summary": preset.summary} for name, preset in {**PRESETS, **GRAPH_PRESETS}.items()]

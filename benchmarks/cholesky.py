@@ -1,0 +1,119 @@
+"""Tiled Cholesky factorisation with measured kernel times: makespan over the lower bound.
+
+    python benchmarks/cholesky.py KERNEL_TIMES [--tiles 5,10,15,20] [--schedulers heft,mct] [--json FILE]
+
+KERNEL_TIMES is a table of StarPU kernel times (the format `starpu`). The times are those of `--machine` (sirocco: two
+Xeon E5-2680 and four K40m) for tiles of 960 x 960 numbers of 4 bytes; `syrk`, which was not measured there, takes half
+as long as `gemm`. The node has 20 CPU cores and 4 GPUs, each behind a link of 10.5 GB/s, as that machine's were
+measured. Every dependency brings its tile; the tiles of the matrix itself are where they are needed. Every scheduler
+goes through the ordinary race; one that is not registered is left out with a word. Exits non-zero when the best learner
+is above `--limit` (1.05) times the best of the others in the mean over the sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import hybrid_scheduler as hs
+from hybrid_scheduler.model import TaskBatch
+from hybrid_scheduler.model.task import sizes_of
+from hybrid_scheduler.physics.cost import MAX_SPEEDUP, TableCost
+from hybrid_scheduler.physics.device import ClusterSpec, Device
+from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.scenario import RecordedTasks, Scenario
+from hybrid_scheduler.schedulers.base import Learner
+from hybrid_scheduler.schedulers.registry import scheduler_class, scheduler_names
+from hybrid_scheduler.workloads import WorkloadGenerator
+from hybrid_scheduler.workloads.graphs.cholesky import Cholesky
+from hybrid_scheduler.workloads.readers.starpu import kernel_seconds
+
+NAMES = "heft,dmda,heteroprio,mct,hybrid_queue,rl_agent"
+TILE, BYTES = 960, 4
+CORES, GPUS = 20, 4
+LINK_MB_PER_SECOND = 10_500.0
+TILES_OF = {"potrf": 1, "trsm": 2, "syrk": 2, "gemm": 3}
+
+
+def times_of_kinds(path: Path, machine: str) -> dict[str, tuple[float, float]]:
+    """Seconds of each kind of kernel on a core and on a GPU."""
+    measured = kernel_seconds(path, machine)
+    times = {
+        kind: measured[key]
+        for kind, tiles in TILES_OF.items()
+        if (key := (f"chol_model_{kind}", float(tiles * TILE * TILE * BYTES))) in measured
+    }
+    if missing := sorted({"potrf", "trsm", "gemm"} - {*times}):
+        raise SystemExit(f"{path}: {machine} did not measure {', '.join(missing)} with tiles of {TILE} on both devices")
+    if "syrk" not in times:
+        times["syrk"] = (times["gemm"][0] / 2, times["gemm"][1] / 2)
+    return times
+
+
+def scenario_of(tiles: int, times: dict[str, tuple[float, float]], seed: int) -> Scenario:
+    """One graph on the node. What schedulers see of a task follows from its measured times, as in the reader."""
+    graph = WorkloadGenerator(seed).generate(Cholesky(tiles=tiles, tile=TILE, bytes=BYTES), 1)
+    core, gpu = np.array([times[graph.kinds[kind]] for kind in graph.kind_index]).T
+    intensity = np.clip((core / gpu - 1.0) / (MAX_SPEEDUP - 1.0), 0.0, 1.0)
+    seen = {"compute_intensity": intensity, "size": sizes_of(core, intensity), "duration_estimate": core}
+    tasks: TaskBatch = replace(graph, **seen, _position={})
+    cores = tuple(Device(f"cpu_{i}", "cpu") for i in range(CORES))
+    gpus = tuple(Device(f"gpu_{i}", "gpu", bandwidth=LINK_MB_PER_SECOND, memory_mb=11_520.0) for i in range(GPUS))
+    seconds = np.column_stack([*[core] * CORES, *[gpu] * GPUS])
+    cluster = ClusterSpec((*cores, *gpus))
+    cost = TableCost(seconds, tuple(tasks.task_id.tolist()), cluster.names)
+    return Scenario(RecordedTasks(tasks, f"cholesky {tiles}x{tiles}"), World(cluster, Physics(cost)), seed=seed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kernel_times", type=Path)
+    parser.add_argument("--machine", default="sirocco")
+    parser.add_argument("--tiles", default="5,10,15,20")
+    parser.add_argument("--schedulers", default=NAMES)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=1.05)
+    parser.add_argument("--json", metavar="FILE", help="- for standard output")
+    options = parser.parse_args()
+    said = sys.stderr if options.json == "-" else sys.stdout
+    wanted = options.schedulers.split(",")
+    names = [name for name in wanted if name in scheduler_names()]
+    for name in sorted({*wanted} - {*names}):
+        print(f"{name} is left out: no scheduler of that name is registered", file=said)
+    times = times_of_kinds(options.kernel_times, options.machine)
+    print(f"{'makespan / bound':<18}" + "".join(f"{name:>14}" for name in names) + f"{'bound s':>12}", file=said)
+    sizes: dict[str, dict[str, object]] = {}
+    ratios: dict[str, list[float]] = {name: [] for name in names}
+    for tiles in map(int, options.tiles.split(",")):
+        result = hs.compare(names, scenario=scenario_of(tiles, times, options.seed))
+        assert result.race.lower_bound is not None
+        bound = result.race.lower_bound.makespan
+        row = {name: result[name].makespan / bound for name in names}
+        for name in names:
+            ratios[name].append(row[name])
+        sizes[f"{tiles}x{tiles}"] = {"bound": bound, "makespan_over_bound": row}
+        figures = "".join(f"{row[name]:>14.4f}" for name in names)
+        print(f"{f'{tiles}x{tiles}':<18}{figures}{bound:>12.5f}", file=said, flush=True)
+    means = {name: float(np.exp(np.mean(np.log(found)))) for name, found in ratios.items()}
+    print(f"{'geometric mean':<18}" + "".join(f"{means[name]:>14.4f}" for name in names), file=said)
+    learned = [mean for name, mean in means.items() if issubclass(scheduler_class(name), Learner)]
+    classic = [mean for name, mean in means.items() if not issubclass(scheduler_class(name), Learner)]
+    share = min(learned) / min(classic) if learned and classic else None
+    if share is not None:
+        print(f"the best learner takes {share:.3f} times as long as the best of the others", file=said)
+    document = json.dumps({"geometric_mean": means, "best_learned_over_best_classic": share, "sizes": sizes}, indent=2)
+    if options.json == "-":
+        print(document)
+    elif options.json:
+        Path(options.json).write_text(document + "\n", encoding="utf-8")
+    return int(share is not None and share > options.limit)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
