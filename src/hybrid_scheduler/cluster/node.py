@@ -183,6 +183,9 @@ class SimulatedNode(Simulation):
             free = state.free.copy()
         if position >= 0 and self._sees not in (SEES_QUEUES, SEES_TRUTH):
             times = self.times(position)
+        elif position >= 0 and self._sees == SEES_QUEUES and self._waiting is None and self.handed(position):
+            times = np.zeros((2, len(state.free)))
+            times[FIXED] = np.maximum(self.data_there(position) - self.now, 0.0)
         times_by_id = None if self._sees == SEES_QUEUES else _TimesById(self)
         if times_by_id is not None and position >= 0:
             times_by_id.note(self.task_id(position), times)

@@ -19,7 +19,7 @@ from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, KERNEL_SIGNATURE
 from hybrid_scheduler.model.node import NO_LIMIT, Change, Expectation, Node, Policy
-from hybrid_scheduler.model.task import Task, TaskBatch
+from hybrid_scheduler.model.task import IntArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -107,16 +107,21 @@ class Driver(Generic[N]):
         self._starting = starting
         self.learning_seconds = 0.0
 
-    def prepare(self, tasks: TaskBatch) -> None:
-        """Rank the tasks that were added last, and show them to the scheduler, if it wants that.
+    def prepare(self, tasks: TaskBatch, edges: tuple[IntArray, IntArray] | None = None) -> None:
+        """Rank the tasks that the node got last, and show them to the scheduler, as far as it wants that.
+
+        Args:
+            tasks: What will come.
+            edges: `parent_start` and `parents` among them, where they are not those of the batch.
 
         Raises:
             SchedulerError: The scheduler failed.
         """
-        if self.scheduler.ranks_tasks and tasks.has_dependencies and isinstance(self.node, SimulatedNode):
+        start, parents = (tasks.parent_start, tasks.parents) if edges is None else edges
+        if self.scheduler.ranks_tasks and len(parents) and isinstance(self.node, SimulatedNode):
             with named_failures(self.scheduler):
                 seconds = self.scheduler.expected_seconds(tasks, self.node.view())
-            self.node.rank(upward_ranks(tasks.parent_start, tasks.parents, seconds))
+            self.node.rank(upward_ranks(start, parents, seconds))
         if self.scheduler.plans:
             with named_failures(self.scheduler):
                 blind = not (self.scheduler.uses_estimates or self.scheduler.knows_truth)

@@ -40,6 +40,22 @@ def queue_price(congestion: float, rank: float) -> float:
     return congestion if rank == 0.0 else GRAPH_SHARE * congestion * (1.0 - rank)
 
 
+@nb.njit(cache=True)
+def queues_with_data(devices: FloatArray, times: FloatArray) -> FloatArray:
+    """The device table with queues that last at least until the data of the task at hand is there.
+
+    Args:
+        devices: The view's table.
+        times: The view's times: of one who expects times by itself, the seconds until data is there, or nothing.
+    """
+    if times.shape[0] == 0:
+        return devices
+    table = devices.copy()
+    for d in range(table.shape[0]):
+        table[d, BACKLOG] = max(table[d, BACKLOG], times[FIXED, d])
+    return table
+
+
 def action_count(cpus: int, gpus: int, fractions: int) -> int:
     """How many actions there are."""
     return cpus + gpus * fractions

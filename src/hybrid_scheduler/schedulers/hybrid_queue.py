@@ -12,6 +12,8 @@ from hybrid_scheduler.learning.forest.file import read_archive
 from hybrid_scheduler.learning.forest.option_search import DEVICES, note_node, predict_seconds
 from hybrid_scheduler.learning.order.network import (
     ENERGY,
+    GRAPH,
+    GRAPH_WEIGHTS,
     MAX_OVERTAKEN,
     MONEY,
     N_WEIGHTS,
@@ -153,6 +155,7 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
         )
         self._state = np.zeros(STATE)
         self._state[[ENERGY, MONEY, MAX_OVERTAKEN]] = goals.energy, goals.money, max_overtaken
+        self._state[GRAPH:] = GRAPH_WEIGHTS
         self.order = _packaged_weights()
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION
+from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION, queues_with_data
 from hybrid_scheduler.learning.features import FEATURES, feature_matrix, write_features
 from hybrid_scheduler.learning.forest.file import read_archive, write_archive
 from hybrid_scheduler.learning.forest.forest import ForestSettings
@@ -41,7 +41,7 @@ VERSIONS: Final = 200
 
 @kernel
 def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
-    parts = choose(number, task, devices, facts, state, out)
+    parts = choose(number, task, queues_with_data(devices, times), facts, state, out)
     if parts > 0:
         note_node(devices, facts, state)
     return parts

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION
+from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION, queues_with_data
 from hybrid_scheduler.learning.agent_layout import (
     CHARGE,
     COEFFICIENTS,
@@ -196,7 +196,7 @@ class Agent:
             if probe >= 0:
                 return Decision.whole(probe, float(found.times[SHARED, probe]))
         out = found.out
-        known = view.devices, view.facts, found.shown, found.times, found.completion
+        known = queues_with_data(view.devices, view.times), view.facts, found.shown, found.times, found.completion
         parts = take(option, found.value, self.params, *known, out)
         return Decision(tuple(Part(int(d), float(share), float(expected)) for d, share, expected in out[:parts]))
 
@@ -237,7 +237,7 @@ class Agent:
             value=np.empty(options),
             out=np.zeros((2, 3)),
         )
-        evaluate(task_row(task), view.devices, view.facts, self.params, *found)
+        evaluate(task_row(task), queues_with_data(view.devices, view.times), view.facts, self.params, *found)
         self._evaluation = view, task.task_id, found
         return found
 

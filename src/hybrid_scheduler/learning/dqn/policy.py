@@ -12,7 +12,15 @@ import math
 import numba as nb
 import numpy as np
 
-from hybrid_scheduler.learning.actions import decode, expect_completion, first_done, queue_price, rank_devices, write_parts
+from hybrid_scheduler.learning.actions import (
+    decode,
+    expect_completion,
+    first_done,
+    queue_price,
+    queues_with_data,
+    rank_devices,
+    write_parts,
+)
 from hybrid_scheduler.learning.agent_layout import (
     CHARGE,
     CONTEXT,
@@ -409,6 +417,7 @@ def act(number, now, task, devices, times, free, facts, state, out):  # type: ig
     )
     logs, expected, completion = np.empty(count), np.zeros((2, count)), np.empty(count)
     shown = np.empty(few + many, dtype=np.int64)
+    devices = queues_with_data(devices, times)
     evaluate(task, devices, facts, state, context, options, logs, expected, completion, shown, figures, value, out)
     return take(int(np.argmax(value)), value, state, devices, facts, shown, expected, completion, out)
 

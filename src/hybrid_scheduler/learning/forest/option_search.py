@@ -126,7 +126,8 @@ def cheapest(
     The options: the whole task on every device, and for every GPU and every CPU of its node the splits in steps of 5 %.
     Time is when the task would finish, plus what its work costs the tasks that will wait behind it: nobody knows how
     many, but a device with a long queue tends to have one again, so `CONGESTION` seconds for every second and every
-    part queued there, less in a graph (`queue_price`). Time, energy and money are measured by what the fastest device usually takes, burns and costs.
+    part queued there, less in a graph (`queue_price`). Time, energy and money are measured by what the fastest device
+    usually takes, burns and costs.
     """
     count, memory = len(seconds), task[TASK_MEMORY]
     second, joule, dollar = 0.0, 0.0, 0.0

@@ -61,6 +61,15 @@ GRAPH_INPUTS: Final = UNSUITED + 1
 """Inputs that count for them in another way than for others: all but those about energy and money."""
 N_GRAPH: Final = 2 * (GRAPH_INPUTS + 1)
 STATE: Final = GRAPH + N_GRAPH
+# fmt: off
+GRAPH_WEIGHTS: Final = np.array((
+    -0.548, 2.85, 0.618, -0.046, -0.425, -0.546, 0.896, -0.158,
+    -0.221, 1.161, 0.011, -0.543, 0.01, 0.34, -0.28, 1.219,
+    -0.491, 0.671, 0.184, 1.561, 0.218, -0.121, -0.67, -1.065,
+))
+# fmt: on
+"""What counts for tasks of graphs: a constant and the rank, then every input and it times the rank; chosen by
+`benchmarks/graph_weights.py`."""
 
 WEIGHTS_FILE: Final = FOLDER / "order.npy"
 
