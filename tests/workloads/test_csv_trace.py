@@ -91,9 +91,11 @@ figures = {name: st.floats(legal.low, legal.high) for name, legal in TASK_RANGES
 @st.composite
 def batches(draw: st.DrawFn) -> TaskBatch:
     ids = draw(st.lists(st.integers(0, 2**53), min_size=1, max_size=12, unique=True))
-    tasks = []
+    tasks, handed = [], draw(st.booleans())
     for i, task_id in enumerate(ids):
         parents = draw(st.lists(st.sampled_from(ids[:i]), unique=True, max_size=3)) if i else []
+        if handed:
+            parents = [(parent, draw(figures["memory_required"])) for parent in parents]
         kind = draw(st.sampled_from(["synthetic", "matmul", "größe", 'a "b", c', "two\nlines"]))
         tasks.append(
             Task(
@@ -175,6 +177,20 @@ BAD = {
     "parent is text": (changed(dependencies='"[""0""]"'), "line 3, column dependencies: .* holds '0', but each id"),
     "parent is true": (changed(dependencies="[true]"), "line 3, column dependencies: .* holds 'True', but each id"),
     "parent below 0": (changed(dependencies="[-4]"), "line 3, column dependencies: .* holds '-4', but each id"),
+    "data below 0": (
+        changed(dependencies='"[[0, -1]]"'),
+        r"line 3, column dependencies: '\[\[0, -1\]\]' holds '-1' MB from task 0, but that must be a number of megabytes",
+    ),
+    "data is text": (
+        changed(dependencies='"[[0, ""x""]]"'),
+        "line 3, column dependencies: .* holds 'x' MB from task 0",
+    ),
+    "triple": (changed(dependencies='"[[0, 1, 2]]"'), r"column dependencies: .* holds '\[0, 1, 2\]', but each id"),
+    "unknown parent of data": (
+        changed(dependencies='"[[5, 1]]"'),
+        "column dependencies: parent 5 is not the id of any",
+    ),
+    "own data": (changed(dependencies='"[[1, 2]]"'), "column dependencies: the tasks 1 -> 1 wait for each other"),
     "unknown parent": (changed(dependencies="[5]"), "line 3, column dependencies: parent 5 is not the id of any task"),
     "own parent": (changed(dependencies="[1]"), "line 3, column dependencies: the tasks 1 -> 1 wait for each other"),
     "no kind": (changed(kind=" "), "line 3, column kind: '' must be a kind"),

@@ -852,8 +852,14 @@ export interface components {
             arrival_time: number;
             /** Compute Intensity */
             compute_intensity: number;
-            /** Dependencies */
-            dependencies: number[];
+            /**
+             * Dependencies
+             * @description Stored ids it had to wait for, or pairs of an id and the MB that came from there.
+             */
+            dependencies: (number | [
+                number,
+                number
+            ])[];
             /**
              * Duration Estimate
              * @description Seconds on a CPU of speed 1; null when not known.
@@ -2372,8 +2378,14 @@ export interface components {
             arrival_time: number;
             /** Compute Intensity */
             compute_intensity: number;
-            /** Dependencies */
-            dependencies: number[];
+            /**
+             * Dependencies
+             * @description Stored ids it had to wait for, or pairs of an id and the MB that came from there.
+             */
+            dependencies: (number | [
+                number,
+                number
+            ])[];
             /**
              * Duration Estimate
              * @description Seconds on a CPU of speed 1; null when not known.
@@ -2416,8 +2428,14 @@ export interface components {
             compute_intensity: number;
             /** Decisions */
             decisions: components["schemas"]["DecisionReport"][];
-            /** Dependencies */
-            dependencies: number[];
+            /**
+             * Dependencies
+             * @description Stored ids it had to wait for, or pairs of an id and the MB that came from there.
+             */
+            dependencies: (number | [
+                number,
+                number
+            ])[];
             /**
              * Duration Estimate
              * @description Seconds on a CPU of speed 1; null when not known.
@@ -2466,7 +2484,10 @@ export interface components {
              * @description Stored ids it must wait for.
              * @default []
              */
-            dependencies: number[];
+            dependencies: (number | [
+                number,
+                number
+            ])[];
             /**
              * Memory Required
              * @description MB.

@@ -62,7 +62,10 @@ function Finished({ shown }: { shown: Inspected }) {
             />
           </dl>
           {data.dependencies.length > 0 && (
-            <p className="mb-3 text-dim">Waited for tasks {data.dependencies.join(", ")}.</p>
+            <p className="mb-3 text-dim">
+              Waited for tasks{" "}
+              {data.dependencies.map((each) => (Array.isArray(each) ? `${each[0]} (${each[1]} MB)` : each)).join(", ")}.
+            </p>
           )}
           <DecisionTabs decisions={data.decisions} results={data.results} first={shown.scheduler} />
         </div>

@@ -202,7 +202,13 @@ class SimulatedNode(Simulation):
             self.links,
             _PartsById(self),
             _DataById(self) if len(state.data) else None,
+            self.resident_seconds,
         )
+
+    @cached_property
+    def resident_seconds(self) -> FloatArray:
+        """See `ClusterView.resident`."""
+        return self.world.resident_seconds()
 
     @cached_property
     def links(self) -> FloatArray:
@@ -361,6 +367,11 @@ class _SimulatedRoom(WaitingRoom):
         if isinstance(index, slice):
             return self._shown(self._positions[index])
         return self._node.shown(self._positions[index])
+
+    def ids(self) -> list[int]:
+        """See `WaitingRoom.ids`."""
+        ids: list[int] = self._node.state.tasks["id"][self._positions].tolist()
+        return ids
 
     def __contains__(self, task: object) -> bool:
         node = self._node

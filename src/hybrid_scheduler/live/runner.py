@@ -23,6 +23,7 @@ from hybrid_scheduler.live.submissions import Submissions
 from hybrid_scheduler.live.totals import Totals
 from hybrid_scheduler.live.writer import Writer
 from hybrid_scheduler.model.errors import SchedulerError
+from hybrid_scheduler.model.task import as_dependencies, split_dependencies
 from hybrid_scheduler.store import LearningRow, ModelVersionRow, RetrainingRow, RunRow, Store, SubmittedTask
 
 RESERVE = 10**9
@@ -324,7 +325,7 @@ class Runner:
                 code="race_behind",
             )
         known = session.run.first_task_id + session.tasks_seen
-        for parent in task["dependencies"]:
+        for parent in split_dependencies(as_dependencies(task["dependencies"]))[0]:
             if not 0 <= parent < known:
                 # The body is well-formed; it is the history that does not have the task, so this is no 422.
                 raise EngineError(

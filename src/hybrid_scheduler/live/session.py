@@ -27,7 +27,7 @@ from hybrid_scheduler.live.pulse import PulseSeries
 from hybrid_scheduler.live.totals import Totals
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, SchedulerError
 from hybrid_scheduler.model.objective import ARGUMENTS
-from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task import Dependency, FloatArray, Task, as_dependencies, renumbered
 from hybrid_scheduler.schedulers.base import Learner
 from hybrid_scheduler.store import (
     Batch,
@@ -91,7 +91,7 @@ class Session:
         self._next = 0
         self._stored_ids: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
-        self._dependencies: dict[int, tuple[int, ...]] = {}
+        self._dependencies: dict[int, tuple[Dependency, ...]] = {}
         self._latest: Finished | None = None
         self._latest_id = 0
         self._marks: list[tuple[float, float, dict[str, FloatArray]]] = []
@@ -118,7 +118,7 @@ class Session:
             self._next += len(arrived.tasks)
             first = self.run.first_task_id
             for child, parents in arrived.parents.items():
-                self._dependencies[child] = tuple(first + parent for parent in parents)
+                self._dependencies[child] = renumbered(parents, lambda parent: first + parent)
             race.add(arrived.tasks, arrived.parents)
             if len(arrived.tasks) == most or plan.flat_out:
                 until = float(arrived.tasks.arrival_time[-1])
@@ -195,10 +195,10 @@ class Session:
             task = Task(self._next, asked["size"], asked["compute_intensity"], asked["memory_required"], self.race.now)
             self._next += 1
             tasks.append(task)
-            parents[task.task_id] = self._note_parents(task.task_id, asked["dependencies"])
+            parents[task.task_id] = self._note_parents(task.task_id, as_dependencies(asked["dependencies"]))
         answers = []
         for task, asked, placements in zip(tasks, wanted, self.race.submit(tasks, parents), strict=True):
-            row = task_row(task, self.run.id, first + task.task_id, tuple(asked["dependencies"]))
+            row = task_row(task, self.run.id, first + task.task_id, as_dependencies(asked["dependencies"]))
             decisions = [
                 placement_report(name, row.task_id, placement, self.race) for name, placement in placements.items()
             ]
@@ -222,12 +222,12 @@ class Session:
         taken = Task(number, task.size, task.compute_intensity, task.memory_required, self.race.now)
         self.race.submit([taken], {number: self._note_parents(number, task.dependencies)})
 
-    def _note_parents(self, number: int, dependencies: Sequence[int]) -> list[int]:
+    def _note_parents(self, number: int, dependencies: Sequence[Dependency]) -> tuple[Dependency, ...]:
         """The numbers in this run of the tasks one waits for, by their stored ids; those of earlier runs are over."""
         if dependencies:
             self._dependencies[number] = tuple(dependencies)
         first = self.run.first_task_id
-        return [self._numbers.get(stored, stored - first) for stored in dependencies]
+        return renumbered(dependencies, lambda stored: self._numbers.get(stored, stored - first))
 
     def _finish(self, advance: Advance) -> Turn:
         self.figures.add(advance)

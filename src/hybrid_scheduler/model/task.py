@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -72,6 +72,16 @@ def split_dependencies(dependencies: Iterable[Dependency]) -> tuple[tuple[int, .
     pairs = [each if isinstance(each, tuple | list) else (each, 0.0) for each in dependencies]
     with_data = any(isinstance(each, tuple | list) for each in dependencies)
     return tuple(pair[0] for pair in pairs), tuple(float(pair[1]) for pair in pairs) if with_data else ()
+
+
+def as_dependencies(entries: Iterable[int | Sequence[float]]) -> tuple[Dependency, ...]:
+    """Dependencies as documents have them: ids, and lists of an id and megabytes."""
+    return tuple(each if isinstance(each, int) else (int(each[0]), float(each[1])) for each in entries)
+
+
+def renumbered(dependencies: Iterable[Dependency], number: Callable[[int], int]) -> tuple[Dependency, ...]:
+    """The same dependencies with other ids."""
+    return tuple((number(each[0]), each[1]) if isinstance(each, tuple) else number(each) for each in dependencies)
 
 
 def _check_data(task_id: int, dependencies: tuple[int, ...], megabytes: tuple[float, ...]) -> None:

@@ -57,6 +57,8 @@ class ClusterView:
         times_by_id: The times of tasks by their ids, as far as the node knows them; see `times_of`.
         links: Seconds a megabyte of a task's result takes from one device (row) to another (column); empty where nobody
             knows.
+        resident: Seconds a task saves on each device for every megabyte that its parents have left there; empty where
+            nobody knows.
         parts_by_id: Where tasks were placed, by their ids, as far as the node knows; see `parts_of`.
         data_by_id: When the data of tasks is on each device, for those that get some; see `data_ready`.
     """
@@ -73,6 +75,7 @@ class ClusterView:
     links: FloatArray = field(default_factory=lambda: NO_TIMES, repr=False, compare=False)
     parts_by_id: Mapping[int, tuple[Part, ...]] | None = field(default=None, repr=False, compare=False)
     data_by_id: Mapping[int, FloatArray] | None = field(default=None, repr=False, compare=False)
+    resident: FloatArray = field(default_factory=lambda: NO_FREE, repr=False, compare=False)
 
     def times_of(self, task: Task) -> FloatArray:
         """`FIXED` and `SHARED` seconds of a task per device, for schedulers that declare `uses_estimates`.

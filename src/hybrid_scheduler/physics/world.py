@@ -127,7 +127,7 @@ class TimedTasks:
         if handed is None:
             children = np.repeat(np.arange(len(self.tasks)), np.diff(self.tasks.parent_start))
             data = self.tasks.parent_mb
-            handed = np.bincount(children, data, len(self.tasks)) if len(data) else data
+            handed = np.bincount(children, data, len(self.tasks)).astype(np.float64) if len(data) else data
         if not handed.any():
             return self.realised
         resident = np.minimum(handed, self.tasks.memory_required)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.model.task import Dependency, FloatArray, TaskBatch
 from hybrid_scheduler.scenario.sources import GraphTasks, PresetTasks, Source
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.graphs.stream import draw_graphs, joined
@@ -18,10 +18,10 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Tasks that have arrived, and by their ids the ids of the tasks they must wait for."""
+    """Tasks that have arrived, and by their ids the tasks they must wait for: ids, or pairs of an id and megabytes."""
 
     tasks: TaskBatch
-    parents: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    parents: dict[int, tuple[Dependency, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,16 +88,17 @@ class LiveSource:
         passed = min(max(now - self._last, 0.0), self.next_arrival() - self._last)
         self._schedule(now - passed * self.rate / rate, rate)
 
-    def _parents(self, rows: slice) -> dict[int, tuple[int, ...]]:
+    def _parents(self, rows: slice) -> dict[int, tuple[Dependency, ...]]:
         """The parents of these tasks; they came before, which is checked when the trace is opened."""
         tasks = self._block.tasks
         if not tasks.has_dependencies:
             return {}
-        parent_ids = {}
+        parent_ids: dict[int, tuple[Dependency, ...]] = {}
         for row in range(rows.start, rows.stop):
             parents = tasks.parents[tasks.parent_start[row] : tasks.parent_start[row + 1]]
             if len(parents):
-                parent_ids[int(self._ids[row])] = tuple(self._ids[parents].tolist())
+                named, data = self._ids[parents].tolist(), tasks.dependency_mb_of(row)
+                parent_ids[int(self._ids[row])] = tuple(zip(named, data, strict=True)) if data else tuple(named)
         return parent_ids
 
 

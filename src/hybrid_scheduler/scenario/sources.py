@@ -207,9 +207,10 @@ class RecordedTasks:
         columns = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time", "duration_estimate")
         head = {name: getattr(tasks, name)[:count] for name in (*columns, "kind_index")}
         start, parents = tasks.parent_start[: count + 1], tasks.parents[inside]
-        return replace(
-            self, tasks=replace(tasks, **head, parent_start=start, parents=parents, _position={}), _capacity={}
+        few = replace(
+            tasks, **head, parent_start=start, parents=parents, parent_mb=tasks.parent_mb[inside], _position={}
         )
+        return replace(self, tasks=few, _capacity={})
 
     def at(self, rate: float, seed: int) -> TaskBatch:
         """The same tasks with all gaps stretched alike; Poisson arrivals where there were no gaps.

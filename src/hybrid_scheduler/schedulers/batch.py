@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
@@ -91,7 +92,7 @@ class BatchScheduler(Scheduler):
         """Queue the batch that is there, or start the first task of each idle device's share of those that wait."""
         batch = [task for task in waiting if task.task_id in self._batch] if self._batch else []
         tasks = batch or waiting.oldest(self.window)
-        times = _allowed_times(tasks, view)
+        times = allowed_times(tasks, view)
         order, device = (self.assign_batch if batch else self.assign)(times, view.backlog)
         rows = order.tolist()
         if not batch:
@@ -106,15 +107,21 @@ class BatchScheduler(Scheduler):
         seconds = view.times_of(task).sum(axis=0)
         if not view.available.any():
             return Explanation("It waits because no device is up.", seconds)
-        alone = view.names[first_to_finish(_allowed_times([task], view)[0], view.backlog)]
+        alone = view.names[first_to_finish(allowed_times([task], view)[0], view.backlog)]
         return Explanation(f"{self.rule}; by itself it would finish first on {alone}.", seconds)
 
 
-def _allowed_times(tasks: Sequence[Task], view: ClusterView) -> FloatArray:
-    """Seconds of each task on each device; infinite where the device is down or, unless it fits nowhere, too small."""
+def allowed_times(tasks: Sequence[Task], view: ClusterView, up: NDArray[np.bool_] | None = None) -> FloatArray:
+    """Seconds of each task on each device; infinite where the device is down or, unless it fits nowhere, too small.
+
+    Args:
+        tasks: The tasks.
+        view: The node.
+        up: The devices that count as up; those that are, unless given.
+    """
     times = np.array([view.times_of(task).sum(axis=0) for task in tasks])
     memory = np.array([task.memory_required for task in tasks])
-    up = view.available > 0.0
+    up = view.available > 0.0 if up is None else up
     allowed = up & ((view.kind != "gpu") | (memory[:, None] <= view.memory_mb))
     allowed[~allowed.any(axis=1)] = up
     return np.where(allowed, times, np.inf)

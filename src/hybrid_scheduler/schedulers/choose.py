@@ -1,4 +1,4 @@
-"""Small compiled choices that policies share."""
+"""Small choices that policies share, most of them compiled."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import numpy as np
 
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, GPU, KIND, MEMORY, NODE, QUEUED
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE
-from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
+from hybrid_scheduler.model.view import ClusterView
 
 ANY_NODE = -1.0
 
@@ -76,6 +77,12 @@ def shared(out: FloatArray, gpu: int, cpu: int, gpu_fraction: float) -> int:
 def fits(devices: FloatArray, device: int, memory: float) -> bool:
     """Whether a whole task has room on a device; a CPU has room for every task."""
     return bool(devices[device, KIND] != GPU or memory <= devices[device, MEMORY])
+
+
+def may_run(task: Task, device: int, view: ClusterView) -> bool:
+    """Whether a whole task may go to a device: it fits there, or on no device that is up."""
+    table, memory = view.devices, task.memory_required
+    return fits(table, device, memory) or not any(fits(table, d, memory) for d in (*view.cpus(), *view.gpus()))
 
 
 @nb.njit(cache=True)

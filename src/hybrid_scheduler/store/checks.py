@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.ranges import MEGABYTES
+from hybrid_scheduler.model.task import split_dependencies
 from hybrid_scheduler.store.documents import to_json
 from hybrid_scheduler.store.packing import MOST
 from hybrid_scheduler.store.rows import Batch, ResultRow, SubmittedTask, TaskRow, TrainingRow
@@ -120,8 +122,14 @@ def _check_once(ids: set[int], keys: Sequence[int | tuple[int, str]], what: str)
 def _check_task(task: TaskRow | SubmittedTask) -> None:
     check_whole("task_id", task.task_id)
     check_whole(f"task {task.task_id}: run_id", task.run_id)
-    for parent in task.dependencies:
+    parents, megabytes = split_dependencies(task.dependencies)
+    for parent in parents:
         check_whole(f"task {task.task_id}: a dependency", parent)
+    for data in megabytes:
+        if not MEGABYTES.holds(data):
+            raise InvalidInputError(
+                f"task {task.task_id}: {data!r} MB come with a dependency, but that must be {MEGABYTES}"
+            )
     _check_numbers(task, task[2:5], task._fields[2:5])
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybrid_scheduler.model.outcome import OutcomeBatch
-from hybrid_scheduler.model.task import FloatArray, TaskBatch
+from hybrid_scheduler.model.task import Dependency, FloatArray, TaskBatch
 from hybrid_scheduler.store.rows import ComparedTask, ResultRow
 
 if TYPE_CHECKING:  # a service that starts must not wait for the simulator's libraries
@@ -35,7 +35,7 @@ def raced(
         task_id=np.array([entry.task.task_id for entry in compared]),
         arrival_time=np.array([entry.task.arrival_time for entry in compared]),
         duration_estimate=np.array([entry.task.duration_estimate or 1.0 for entry in compared]),
-        dependencies=[[parent for parent in entry.task.dependencies if parent in known] for entry in compared],
+        dependencies=[_kept(entry.task.dependencies, known) for entry in compared],
         kind=[entry.task.kind or UNKNOWN_KIND for entry in compared],
     )
     unknown = [entry.task.task_id for entry in compared if entry.task.duration_estimate is None]
@@ -43,6 +43,11 @@ def raced(
     rows = {(entry.task.task_id, row.scheduler_name): row for entry in compared for row in entry.results}
     ids = tasks.task_id.tolist()
     return tasks, {name: _outcomes(tasks, [rows[task, name] for task in ids], world) for name in schedulers}
+
+
+def _kept(dependencies: Iterable[Dependency], known: set[int]) -> list[Dependency]:
+    """The dependencies on known tasks."""
+    return [each for each in dependencies if (each[0] if isinstance(each, tuple) else each) in known]
 
 
 def _outcomes(tasks: TaskBatch, rows: Sequence[ResultRow], world: World) -> OutcomeBatch:

@@ -9,12 +9,12 @@ import numpy as np
 
 from hybrid_scheduler.model.label import Label
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
-from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.model.task import Dependency, Task
 from hybrid_scheduler.store.rows import PartRow, ResultRow, TaskRow, TrainingRow
 
 
-def task_row(task: Task, run_id: int, task_id: int, dependencies: Sequence[int] = ()) -> TaskRow:
-    """A task under its stored id; `dependencies` are stored ids too."""
+def task_row(task: Task, run_id: int, task_id: int, dependencies: Sequence[Dependency] = ()) -> TaskRow:
+    """A task under its stored id; `dependencies` name stored ids too."""
     return TaskRow(
         task_id,
         run_id,

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Row, Select, Table, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_scheduler.model.task import as_dependencies
 from hybrid_scheduler.store.removing import counted_tasks
 from hybrid_scheduler.store.rows import (
     ComparedTask,
@@ -109,7 +110,7 @@ async def versions(
 async def submitted(connection: AsyncConnection) -> list[SubmittedTask]:
     """Accepted tasks without results, the oldest first: the order in which they are to be done."""
     rows = await connection.execute(select(submitted_tasks).order_by(submitted_tasks.c.task_id))
-    return [SubmittedTask._make(row)._replace(dependencies=tuple(row.dependencies)) for row in rows]
+    return [SubmittedTask._make(row)._replace(dependencies=as_dependencies(row.dependencies)) for row in rows]
 
 
 async def quick_counts(connection: AsyncConnection) -> Counts:
@@ -153,7 +154,8 @@ def _result_columns() -> list[Any]:
 def _compared(rows: list[Row[Any]]) -> ComparedTask:
     task = TaskRow._make(rows[0][:TASK_COLUMNS])
     return ComparedTask(
-        task._replace(dependencies=tuple(task.dependencies)), tuple(_result(row[TASK_COLUMNS:]) for row in rows)
+        task._replace(dependencies=as_dependencies(task.dependencies)),
+        tuple(_result(row[TASK_COLUMNS:]) for row in rows),
     )
 
 

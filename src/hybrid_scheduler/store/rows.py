@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from hybrid_scheduler.model.task import Dependency
+
 
 class RunRow(NamedTuple):
     """One run.
@@ -46,6 +48,8 @@ class RunRow(NamedTuple):
 class TaskRow(NamedTuple):
     """One task; `task_id` and `dependencies` are stored ids, unique over all runs.
 
+    A dependency may be a pair of such an id and the megabytes that come from there.
+
     `duration_estimate` (seconds on a CPU of speed 1) and `kind` are None where an older version wrote the row.
     """
 
@@ -55,7 +59,7 @@ class TaskRow(NamedTuple):
     compute_intensity: float
     memory_required: float
     arrival_time: float
-    dependencies: tuple[int, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
     duration_estimate: float | None = None
     kind: str | None = None
 
@@ -134,7 +138,7 @@ class SubmittedTask(NamedTuple):
     size: float
     compute_intensity: float
     memory_required: float
-    dependencies: tuple[int, ...]
+    dependencies: tuple[Dependency, ...]
     submitted: datetime
     crashes: int = 0
 

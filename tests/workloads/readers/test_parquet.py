@@ -72,3 +72,12 @@ def test_broken_files(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "t.parquet", size=[], compute_intensity=[], memory_required=[])
     with pytest.raises(InvalidInputError, match="there are columns but no task"):
         ParquetReader().read(path, 1)
+
+
+def test_data_is_read_from_text(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "t.parquet", **{**COLUMNS, "dependencies": ["", "[7, [9, 12.5]]", ""]})
+    tasks = ParquetReader().read(path, 0).tasks
+    assert tasks[tasks.position_of(3)].dependencies_with_data == ((7, 0.0), (9, 12.5))
+    path = write_parquet(tmp_path / "t.parquet", **{**COLUMNS, "dependencies": ["", "[7, [9, -1]]", ""]})
+    with pytest.raises(InvalidInputError, match=r"row 2, column dependencies: .* holds '-1' MB from task 9, but that"):
+        ParquetReader().read(path, 0)

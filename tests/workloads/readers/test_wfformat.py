@@ -90,3 +90,29 @@ def test_a_child_named_by_one_side_only_still_waits(tmp_path: Path) -> None:
 def test_broken_documents(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         WfFormatReader().read(put(tmp_path, "w.json", text), 1)
+
+
+def handing(**sizes: object) -> Any:
+    """The workflow with files: `a` and `b` from the first task, of which one is read by both, `c` from the second."""
+    document: Any = copy.deepcopy(WORKFLOW)
+    specification = document["workflow"]["specification"]
+    specification["files"] = [{"id": name, "sizeInBytes": size} for name, size in sizes.items()]
+    made = (["a", "b"], ["c"], [], [])
+    used = (["raw"], ["a", "b"], ["b"], ["c"])
+    for task, outputs, inputs in zip(specification["tasks"], made, used, strict=True):
+        task |= {"outputFiles": outputs, "inputFiles": inputs}
+    return document
+
+
+def test_files_are_the_data_on_edges(tmp_path: Path) -> None:
+    file = read(tmp_path, handing(a=1_500_000, b=250_000, c=0, raw=7))
+    assert [file.tasks.dependency_mb_of(i) for i in range(4)] == [(), (1.75,), (0.25,), (0.0, 0.0)]
+    assert "data_from_files" in {assumption.rule for assumption in file.assumed}
+    assert not len(read(tmp_path, WORKFLOW).tasks.parent_mb)
+
+
+def test_broken_files(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="task 'split_ID0000001' writes 'b' and task 'work_ID2' reads it, but"):
+        read(tmp_path, handing(a=1, c=0))
+    with pytest.raises(InvalidInputError, match=r"specification\.files\[1\]: sizeInBytes is -4, but it must be"):
+        read(tmp_path, handing(a=1, b=-4))

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from hybrid_scheduler.model.ranges import FORMULA_SIZES, INTENSITIES, MEGABYTES
 from hybrid_scheduler.server.schemas.base import Answer, Request, TaskId
+
+DataDependency = Annotated[
+    tuple[TaskId, Annotated[float, Field(ge=MEGABYTES.low, le=MEGABYTES.high)]],
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+    Field(description="A stored id, and the MB that come from there.", examples=[[122, 12.5]]),
+]
 
 
 class TaskRequest(Request):
@@ -17,7 +23,9 @@ class TaskRequest(Request):
     compute_intensity: Annotated[float, Field(ge=INTENSITIES.low, le=INTENSITIES.high, examples=[0.75])]
     memory_required: Annotated[float, Field(ge=MEGABYTES.low, le=MEGABYTES.high, description="MB.", examples=[81.0])]
     # pydantic copies a default, so nobody shares this list
-    dependencies: Annotated[list[TaskId], Field(max_length=64, description="Stored ids it must wait for.")] = []  # noqa: RUF012
+    dependencies: Annotated[
+        list[TaskId | DataDependency], Field(max_length=64, description="Stored ids it must wait for.")
+    ] = []  # noqa: RUF012
 
 
 class StoredTask(Answer):
@@ -29,7 +37,9 @@ class StoredTask(Answer):
     compute_intensity: float
     memory_required: float
     arrival_time: float
-    dependencies: list[int]
+    dependencies: list[int | tuple[int, float]] = Field(
+        description="Stored ids it had to wait for, or pairs of an id and the MB that came from there."
+    )
     duration_estimate: float | None = Field(None, description="Seconds on a CPU of speed 1; null when not known.")
     kind: str | None = Field(None, description="What it does; null when not known.")
 
