@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import overload
 
 import numpy as np
@@ -98,7 +98,7 @@ def _last_attempt(parts: tuple[PartRecord, ...]) -> tuple[PartRecord, ...]:
     return parts[-1:] if not parts or parts[-1].share == 1.0 else parts[-2:]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GraphFacts:
     """Beside the outcomes of tasks that depend on each other, one row per task: what graphs are measured by.
 
@@ -113,6 +113,13 @@ class GraphFacts:
     graph_tasks: IntArray
     path_seconds: FloatArray
     alone_seconds: FloatArray
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GraphFacts) and all(
+            np.array_equal(getattr(self, each.name), getattr(other, each.name)) for each in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # what is equal by content is no key
 
     def select(self, keep: NDArray[np.bool_]) -> GraphFacts:
         """The rows where `keep` is true."""

@@ -113,4 +113,6 @@ async def change_settings(change: SettingsChange, services: ServicesOf) -> Any:
 @router.get("/presets", response_model=list[PresetInfo], responses=declared(429), summary="Kinds of workload")
 async def presets() -> Any:
     """The named presets that `PATCH /api/simulation/settings` takes."""
-    return [{"name": name, "summary": preset.summary} for name, preset in {**PRESETS, **GRAPH_PRESETS}.items()]
+    summaries = {name: preset.summary for name, preset in PRESETS.items()}
+    summaries |= {name: preset.summary for name, preset in GRAPH_PRESETS.items()}
+    return [{"name": name, "summary": summary} for name, summary in summaries.items()]

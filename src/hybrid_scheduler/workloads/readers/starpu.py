@@ -90,7 +90,7 @@ class StarpuReader(Reader):
     def read(self, path: Path, seed: int) -> TableFile:
         """See `Reader.read`; nothing is drawn."""
         times, filled_in = _measured(path)
-        both = {kernel: seconds for kernel, of in times.items() if (seconds := _medians(of)) is not None}
+        both = {kernel: medians for kernel, of in times.items() if (medians := _medians(of)) is not None}
         if not both:
             raise InvalidInputError(
                 f"{path}: no kernel was measured on both 'cpu' and 'cuda' (device_type), so there is nothing to race"
