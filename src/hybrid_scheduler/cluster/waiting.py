@@ -256,9 +256,7 @@ def pick(
 
 
 @hot
-def pick_ranked(
-    heap: Records, c: IntArray, features: FloatArray, ranked: int, candidates: IntArray, count: int
-) -> int:
+def pick_ranked(heap: Records, c: IntArray, features: FloatArray, ranked: int, candidates: IntArray, count: int) -> int:
     """Write, behind `count` others, the positions of the few tasks of the highest upward rank that are not among them.
 
     Returns how many positions there are now. Of equal ranks the lowest id comes first; tasks outside graphs have none.
