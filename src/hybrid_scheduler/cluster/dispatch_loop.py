@@ -50,7 +50,7 @@ from hybrid_scheduler.cluster.state import (
     Records,
     State,
 )
-from hybrid_scheduler.cluster.waiting import enter, leave, pick, reorder, shortest_seconds, times_overtaken
+from hybrid_scheduler.cluster.waiting import enter, leave, pick, pick_ranked, reorder, shortest_seconds, times_overtaken
 from hybrid_scheduler.model.device_columns import QUEUED
 from hybrid_scheduler.model.kernel import CHOSEN, WAITING_COUNT, WAITING_LOG
 from hybrid_scheduler.model.task import FloatArray, IntArray
@@ -122,6 +122,7 @@ def run_dispatch(
     shortest: int,
     oldest: int,
     sampled: int,
+    ranked: int,
     idle_only: bool,
     policy_state: FloatArray,
     expect: Any,
@@ -146,6 +147,7 @@ def run_dispatch(
         shortest: How many of the shortest waiting tasks the policy is shown.
         oldest: How many of the oldest.
         sampled: How many of the others.
+        ranked: How many of those of the highest upward rank.
         idle_only: The policy starts nothing while every device is busy, so it need not be asked then.
         policy_state: The policy's own state.
         expect: What the scheduler expects of a task that enters, a `numba.cfunc` of `EXPECT_SIGNATURE`; asked when it
@@ -221,6 +223,7 @@ def run_dispatch(
             if not compiled:
                 return DISPATCH
             count = pick(room, heap, c, shortest, oldest, sampled, candidates)
+            count = pick_ranked(heap, c, features, ranked, candidates, count)
             for k in range(count):
                 task = candidates[k]
                 for column in range(WAITING_SINCE):

@@ -291,5 +291,11 @@ def run(
                     tasks, parts, data, links, savings, device_queues, task, features[task, TASK_MEMORY], scratch, begin
                 )
             c[ANSWER] = policy(number, now, features[task], devices, scratch[:2], begin, facts, policy_state, out)
+        elif handed:
+            for d in range(scratch.shape[1]):
+                scratch[FIXED, d] = 0.0
+                scratch[SHARED, d] = 0.0
+            add_data(tasks, parts, data, links, task, now, 0.0, scratch)
+            c[ANSWER] = policy(number, now, features[task], devices, scratch[:2], no_free, facts, policy_state, out)
         else:
             c[ANSWER] = policy(number, now, features[task], devices, no_times, no_free, facts, policy_state, out)

@@ -34,13 +34,13 @@ from hybrid_scheduler.cluster.state import (
     WAITING,
     WAITS,
 )
-from hybrid_scheduler.cluster.waiting import oldest_first, pick, times_overtaken
+from hybrid_scheduler.cluster.waiting import oldest_first, pick, pick_ranked, times_overtaken
 from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.errors import IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.label import Label
 from hybrid_scheduler.model.node import NO_LIMIT, Change, Expectation, Finished, Policy
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
-from hybrid_scheduler.model.task_columns import FIXED, TASK_MEMORY
+from hybrid_scheduler.model.task_columns import FIXED, TASK_MEMORY, TASK_RANK
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES, ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.physics.world import World
@@ -183,6 +183,9 @@ class SimulatedNode(Simulation):
             free = state.free.copy()
         if position >= 0 and self._sees not in (SEES_QUEUES, SEES_TRUTH):
             times = self.times(position)
+        elif position >= 0 and self._sees == SEES_QUEUES and self._waiting is None and self.handed(position):
+            times = np.zeros((2, len(state.free)))
+            times[FIXED] = np.maximum(self.data_there(position) - self.now, 0.0)
         times_by_id = None if self._sees == SEES_QUEUES else _TimesById(self)
         if times_by_id is not None and position >= 0:
             times_by_id.note(self.task_id(position), times)
@@ -243,6 +246,8 @@ class SimulatedNode(Simulation):
     def shown(self, position: int) -> Task:
         """A task as this scheduler may see it."""
         task = self.book.task(position)
+        if self._ranked:
+            task = task.ranked(float(self.state.features[position, TASK_RANK]))
         return task.without_estimate() if self._sees in (SEES_QUEUES, SEES_EXPECTED) else task
 
     def forget(self, gone: Any, now: float) -> None:
@@ -384,6 +389,15 @@ class _SimulatedRoom(WaitingRoom):
     def sample(self, count: int) -> list[Task]:
         """See `WaitingRoom.sample`."""
         return self._shown(self._picked(0, 0, count))
+
+    def highest_ranked(self, count: int) -> list[Task]:
+        """See `WaitingRoom.highest_ranked`."""
+        node = self._node
+        if node.current >= 0:
+            return super().highest_ranked(count)
+        positions, state = np.empty(count, dtype=np.int64), node.state
+        found = pick_ranked(state.shortest, state.counters, state.features, count, positions, 0)
+        return self._shown(int(position) for position in positions[:found])
 
     def since(self, task: Task) -> float:
         """See `WaitingRoom.since`."""

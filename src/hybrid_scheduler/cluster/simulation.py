@@ -51,7 +51,7 @@ from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, 
 from hybrid_scheduler.model.node import Expectation
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_WIDTH
+from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_RANK, TASK_WIDTH
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES
 from hybrid_scheduler.physics.world import TimedTasks, World
 
@@ -115,12 +115,14 @@ class Waiting:
         shortest: How many of the shortest waiting tasks a compiled policy is shown.
         oldest: How many of the oldest.
         sampled: How many of the others.
+        ranked: How many of those of the highest upward rank, where tasks have one (`Simulation.rank`).
         idle_only: The scheduler starts nothing while every device is busy.
     """
 
     shortest: int
     oldest: int
     sampled: int
+    ranked: int
     idle_only: bool
 
 
@@ -158,7 +160,10 @@ class Simulation:
         self._observing = observing
         self._waiting = waiting
         self._recording = recording
-        shown = (0, 0) if waiting is None else (waiting.shortest, waiting.oldest + waiting.sampled)
+        self._ranked = False
+        shown = (0, 0)
+        if waiting is not None:
+            shown = waiting.shortest, waiting.oldest + waiting.sampled + waiting.ranked
         self.state = empty_state(world, *shown)
 
     def add(self, timed: TimedTasks) -> None:
@@ -172,6 +177,12 @@ class Simulation:
             recording=self._recording,
             expecting=self._sees == SEES_EXPECTED,
         )
+
+    def rank(self, ranks: FloatArray) -> None:
+        """Give the tasks added last their upward ranks, one each."""
+        total = int(self.state.counters[TASKS])
+        self.state.features[total - len(ranks) : total, TASK_RANK] = ranks
+        self._ranked = True
 
     def depend(
         self,
@@ -316,6 +327,7 @@ class Simulation:
             self._waiting.shortest,
             self._waiting.oldest,
             self._waiting.sampled,
+            self._waiting.ranked if self._ranked else 0,
             self._waiting.idle_only,
             policy_state,
             *expectation,

@@ -26,7 +26,7 @@ from hybrid_scheduler.cluster.state import (
 )
 from hybrid_scheduler.model.device_columns import GPU, KIND, MEMORY
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import FIXED, SHARED
+from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_RANK
 from hybrid_scheduler.physics.optimum import gang_optimum
 
 SHORTEST = 1e-9
@@ -258,6 +258,37 @@ def pick(
             candidates[count] = task
             count += 1
     return count
+
+
+@hot
+def pick_ranked(heap: Records, c: IntArray, features: FloatArray, ranked: int, candidates: IntArray, count: int) -> int:
+    """Write, behind `count` others, the positions of the few tasks of the highest upward rank that are not among them.
+
+    Returns how many positions there are now. Of equal ranks the lowest id comes first; tasks outside graphs have none.
+    """
+    found = 0
+    for at in range(c[WAITING_TASKS] if ranked > 0 else 0):
+        rank, place = features[heap[at].task, TASK_RANK], found
+        if rank == 0.0:
+            continue
+        # As long as the search goes on, candidates[count:] holds places in the heap, the highest rank first.
+        while place > 0:
+            other = heap[candidates[count + place - 1]]
+            if not _before(-rank, heap[at].id, -features[other.task, TASK_RANK], other.id):
+                break
+            if place < ranked:
+                candidates[count + place] = candidates[count + place - 1]
+            place -= 1
+        if place < ranked:
+            candidates[count + place] = at
+            found = min(found + 1, ranked)
+    total = count
+    for k in range(found):
+        task = heap[candidates[count + k]].task
+        if not _among(candidates, count, task):
+            candidates[total] = task
+            total += 1
+    return total
 
 
 @hot

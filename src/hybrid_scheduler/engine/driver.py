@@ -14,11 +14,12 @@ import numba as nb
 
 from hybrid_scheduler.cluster.node import SimulatedNode, TaskBook
 from hybrid_scheduler.cluster.simulation import Waiting
+from hybrid_scheduler.learning.upward_rank import upward_ranks
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, KERNEL_SIGNATURE
 from hybrid_scheduler.model.node import NO_LIMIT, Change, Expectation, Node, Policy
-from hybrid_scheduler.model.task import Task, TaskBatch
+from hybrid_scheduler.model.task import IntArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -39,7 +40,7 @@ def simulated_node(
     waiting = None
     if scheduler.dispatches:
         shown = scheduler.shown_shortest, scheduler.shown_oldest, scheduler.shown_sampled
-        waiting = Waiting(*shown, scheduler.idle_only)
+        waiting = Waiting(*shown, scheduler.shown_ranked if scheduler.ranks_tasks else 0, scheduler.idle_only)
     return SimulatedNode(
         book,
         world,
@@ -106,12 +107,21 @@ class Driver(Generic[N]):
         self._starting = starting
         self.learning_seconds = 0.0
 
-    def prepare(self, tasks: TaskBatch) -> None:
-        """Show the scheduler tasks that will come, if it plans ahead.
+    def prepare(self, tasks: TaskBatch, edges: tuple[IntArray, IntArray] | None = None) -> None:
+        """Rank the tasks that the node got last, and show them to the scheduler, as far as it wants that.
+
+        Args:
+            tasks: What will come.
+            edges: `parent_start` and `parents` among them, where they are not those of the batch.
 
         Raises:
             SchedulerError: The scheduler failed.
         """
+        start, parents = (tasks.parent_start, tasks.parents) if edges is None else edges
+        if self.scheduler.ranks_tasks and len(parents) and isinstance(self.node, SimulatedNode):
+            with named_failures(self.scheduler):
+                seconds = self.scheduler.expected_seconds(tasks, self.node.view())
+            self.node.rank(upward_ranks(start, parents, seconds))
         if self.scheduler.plans:
             with named_failures(self.scheduler):
                 blind = not (self.scheduler.uses_estimates or self.scheduler.knows_truth)

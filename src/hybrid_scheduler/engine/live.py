@@ -18,7 +18,7 @@ from hybrid_scheduler.engine.live_data import Advance, Effort, Finished, Placeme
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
 from hybrid_scheduler.model.label import Label
-from hybrid_scheduler.model.task import Dependency, FloatArray, Task, TaskBatch, split_dependencies
+from hybrid_scheduler.model.task import Dependency, FloatArray, IntArray, Task, TaskBatch, split_dependencies
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.optimum import best_finish
 from hybrid_scheduler.physics.world import World
@@ -100,7 +100,7 @@ class LiveRace:
             for position, (waits_for, megabytes) in waits.items():
                 row = savings[position - len(self._tasks) + len(tasks)]
                 contestant.node.depend(position, waits_for, megabytes, row)
-        self._prepare(tasks)
+        self._prepare(tasks, _edges_among(waits, len(self._tasks) - len(tasks), len(tasks)) if waits else None)
         best = zip(labels.seconds, labels.gpu_fraction.tolist(), labels.optimal_seconds.tolist(), strict=True)
         new = self._tasks[len(self._tasks) - len(tasks) :]
         self._labels += [Label(task, *label) for task, label in zip(new, best, strict=True)]
@@ -240,11 +240,11 @@ class LiveRace:
             self.take_out(name, str(error))
             return []
 
-    def _prepare(self, tasks: TaskBatch) -> None:
+    def _prepare(self, tasks: TaskBatch, edges: tuple[IntArray, IntArray] | None) -> None:
         for name, contestant in self.contestants.items():
             if name not in self.out:
                 try:
-                    contestant.prepare(tasks)
+                    contestant.prepare(tasks, edges)
                 except HybridSchedulerError as error:
                     self.take_out(name, str(error))
 
@@ -338,3 +338,12 @@ class LiveRace:
         self._labels = [label for label, over in zip(self._labels, gone, strict=True) if not over]
         self._least, self._whole, self._handed_out = self._least[~gone], self._whole[~gone], self._handed_out[~gone]
         self.forgotten += count
+
+
+def _edges_among(
+    waits: Mapping[int, tuple[Sequence[int], Sequence[float]]], first: int, count: int
+) -> tuple[IntArray, IntArray]:
+    """`parent_start` and `parents` of the tasks from `first` on, of those parents that are among them."""
+    among = [[p - first for p in waits[first + i][0] if p >= first] if first + i in waits else [] for i in range(count)]
+    start = np.cumsum([0, *map(len, among)], dtype=np.int64)
+    return start, np.array([parent for each in among for parent in each], dtype=np.int64)

@@ -25,6 +25,36 @@ DEFAULT_CONGESTION: Final = 1.5
 """How much a second of work counts for the tasks that will wait behind it, per part queued there, unless something
 better is known; chosen by `benchmarks/tuning.py`."""
 
+GRAPH_SHARE: Final = 0.2
+"""How much of that a task of a graph pays: those behind it are mostly of the same graph, and wait for each other;
+chosen by `benchmarks/tuning.py`."""
+
+
+@nb.njit(cache=True)
+def queue_price(congestion: float, rank: float) -> float:
+    """What a second of work counts for those behind it, per part queued there.
+
+    A task outside graphs (rank 0) pays all of it, one of a graph a share that falls with its upward rank, to nothing
+    for one that the end of the whole graph hangs on.
+    """
+    return congestion if rank == 0.0 else GRAPH_SHARE * congestion * (1.0 - rank)
+
+
+@nb.njit(cache=True)
+def queues_with_data(devices: FloatArray, times: FloatArray) -> FloatArray:
+    """The device table with queues that last at least until the data of the task at hand is there.
+
+    Args:
+        devices: The view's table.
+        times: The view's times: of one who expects times by itself, the seconds until data is there, or nothing.
+    """
+    if times.shape[0] == 0:
+        return devices
+    table = devices.copy()
+    for d in range(table.shape[0]):
+        table[d, BACKLOG] = max(table[d, BACKLOG], times[FIXED, d])
+    return table
+
 
 def action_count(cpus: int, gpus: int, fractions: int) -> int:
     """How many actions there are."""

@@ -26,7 +26,8 @@ KERNEL_SIGNATURE: Final = (
 """Signature of a compiled policy: ``(number, now, task, devices, times, free, facts, state, out) -> parts``.
 
 `number` counts the decisions, `task` has the `TASK_*` columns, `devices` one row of device columns each, `times` the
-`FIXED` and `SHARED` seconds per device (shape (0, 0) unless the scheduler `uses_estimates` or `knows_truth`), `free`
+`FIXED` and `SHARED` seconds per device (for a scheduler that neither `uses_estimates` nor `knows_truth`: shape (0, 0)
+or, where data comes from the task's parents, the seconds until it would be there as `FIXED` and nothing else), `free`
 when each device will be free (length 0 unless it `knows_truth`), `facts` the public facts, `state` whatever the
 scheduler keeps. The policy writes one `PART_*` row per part into `out` and returns how many: 1 or 2.
 """

@@ -112,6 +112,8 @@ class Task:
         kind: What the task does (`synthetic`, `matmul`, ...).
         dependency_mb: Megabytes that come from each of `dependencies`, in their order; empty when none are said.
         width: How many devices of one kind it occupies, started together.
+        upward_rank: In front of a scheduler that ranks tasks: how much work the longest chain from here to the end of
+            its graph holds, relative to the longest of the graph; 0 outside graphs. Nobody needs to give it.
     """
 
     task_id: int
@@ -124,14 +126,22 @@ class Task:
     kind: str = DEFAULT_KIND
     dependency_mb: tuple[float, ...] = ()
     width: int = 1
+    upward_rank: float = field(default=0.0, compare=False)
 
     def without_estimate(self) -> Task:
         """The task as schedulers see it that do not use estimates: its duration estimate is NaN."""
-        hidden = object.__new__(Task)  # nothing else changes, so nothing needs to be checked again
+        return self._with("duration_estimate", math.nan)
+
+    def ranked(self, upward_rank: float) -> Task:
+        """The task with its rank in its graph, as a scheduler sees it that ranks tasks."""
+        return self._with("upward_rank", upward_rank)
+
+    def _with(self, changed: str, value: float) -> Task:
+        copy = object.__new__(Task)  # nothing else changes, so nothing needs to be checked again
         for name in Task.__slots__:
-            object.__setattr__(hidden, name, getattr(self, name))
-        object.__setattr__(hidden, "duration_estimate", math.nan)
-        return hidden
+            object.__setattr__(copy, name, getattr(self, name))
+        object.__setattr__(copy, changed, value)
+        return copy
 
     def __post_init__(self) -> None:
         if not (0 <= self.task_id <= LARGEST_ID and self.task_id == int(self.task_id)):
@@ -314,7 +324,7 @@ class TaskBatch(Sequence[Task]):
     def feature_rows(self) -> FloatArray:
         """What a scheduler may see of each task, one row each (the `TASK_*` columns of `model.view`)."""
         codes = np.array([kind_code(k) for k in self.kinds])
-        rows = np.empty((len(self), TASK_COLUMNS))
+        rows = np.zeros((len(self), TASK_COLUMNS))
         rows[:, 0] = self.size
         rows[:, 1] = self.compute_intensity
         rows[:, 2] = self.memory_required

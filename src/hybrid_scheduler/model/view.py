@@ -50,6 +50,7 @@ class ClusterView:
             `uses_estimates`, realised for one that `knows_truth`, empty for all others. Data that its parents hand to
             it is in them: `FIXED` has the seconds until it would be on the device, `SHARED` is less by what the task
             saves where it is already.
+            Where such data comes, those who see no times are shown the seconds until it is there alone.
         free: When each device will really be free, and has the data of the task at hand, which is not in `times` then;
             only for one that `knows_truth`.
         waiting: How many tasks wait to be started.
@@ -174,5 +175,6 @@ def task_row(task: Task) -> FloatArray:
             kind_code(task.kind),
             float(len(task.dependencies)),
             float(task.width),
+            task.upward_rank,
         ]
     )

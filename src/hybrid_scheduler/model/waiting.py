@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from heapq import nsmallest
 
 from hybrid_scheduler.model.task import Task
 
@@ -29,6 +30,11 @@ class WaitingRoom(Sequence[Task]):
     @abstractmethod
     def sample(self, count: int) -> list[Task]:
         """At most so many of all, another sample at every decision."""
+
+    def highest_ranked(self, count: int) -> list[Task]:
+        """The few of the highest upward rank, those of a graph alone; of equals the lowest ids."""
+        of_graphs = (task for task in self if task.upward_rank > 0.0)
+        return nsmallest(count, of_graphs, key=lambda task: (-task.upward_rank, task.task_id))
 
     @abstractmethod
     def since(self, task: Task) -> float:

@@ -16,7 +16,7 @@ from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.kernel import CHOSEN, DISPATCH_SIGNATURE, EXPECT_SIGNATURE, KERNEL_SIGNATURE
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.outcome import Outcome
-from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.task_columns import OVERTAKEN, WAITING_COLUMNS, WAITING_SINCE
 from hybrid_scheduler.model.view import NO_FREE, ClusterView, task_row
 from hybrid_scheduler.model.waiting import WaitingRoom
@@ -77,6 +77,10 @@ class Scheduler:
     """For a compiled `dispatch`: how many of the oldest it looks at besides."""
     shown_sampled: int = 0
     """For a compiled `dispatch`: how many of the others, drawn anew at every decision."""
+    ranks_tasks: ClassVar[bool] = False
+    """Whether tasks of graphs carry their upward rank (`Task.upward_rank`), worked out by `expected_seconds`."""
+    shown_ranked: int = 0
+    """For a compiled `dispatch` that ranks tasks: how many of those of the highest rank it looks at besides."""
     expect: ClassVar[Kernel | None] = None
     """For `dispatch`: compiled, what the scheduler itself expects a task to take when it enters the waiting room
     (`expect_kernel`). It then sees these times, `shortest` goes by them, and `expect_state` is handed to it."""
@@ -113,6 +117,13 @@ class Scheduler:
         It holds for the times the scheduler was told. By default nothing is proved.
         """
         return None
+
+    def expected_seconds(self, tasks: TaskBatch, view: ClusterView) -> FloatArray:
+        """What each task is expected to take where that is shortest, to rank tasks of graphs by; by default all alike.
+
+        Asked once, when they come in. Has no NaN: a scheduler that knows nothing yet ranks by the length of chains.
+        """
+        return np.ones(len(tasks))
 
     def explain(self, task: Task, view: ClusterView) -> Explanation:
         """Say why `decide` would decide as it does; changes nothing. By default: what the scheduler is."""
@@ -229,7 +240,8 @@ class CompiledDispatcher(Scheduler):
             raise TypeError(f"{type(self).__name__} is a CompiledDispatcher without a kernel; set the class attribute")
         tasks = waiting.shortest(self.shown_shortest)
         known = {task.task_id for task in tasks}
-        for task in waiting.oldest(self.shown_oldest) + waiting.sample(self.shown_sampled):
+        others = waiting.oldest(self.shown_oldest) + waiting.sample(self.shown_sampled)
+        for task in others + waiting.highest_ranked(self.shown_ranked if self.ranks_tasks else 0):
             if task.task_id not in known:
                 tasks.append(task)
                 known.add(task.task_id)

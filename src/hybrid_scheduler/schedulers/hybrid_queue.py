@@ -12,6 +12,8 @@ from hybrid_scheduler.learning.forest.file import read_archive
 from hybrid_scheduler.learning.forest.option_search import DEVICES, note_node, predict_seconds
 from hybrid_scheduler.learning.order.network import (
     ENERGY,
+    GRAPH,
+    GRAPH_WEIGHTS,
     MAX_OVERTAKEN,
     MONEY,
     N_WEIGHTS,
@@ -25,7 +27,7 @@ from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.objective import ARGUMENTS, BALANCED, Objective, Weights
 from hybrid_scheduler.model.outcome import Outcome
-from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.task_columns import FIXED, SHARED, WAITING_COLUMNS, WAITING_SINCE
 from hybrid_scheduler.model.view import ClusterView, task_row
 from hybrid_scheduler.model.waiting import WaitingRoom
@@ -43,7 +45,7 @@ ORDER = "order"
 """Name of the network's weights in a saved model."""
 OVERTAKEN = 10_000
 """How often a task may be overtaken before it has its turn, unless somebody says otherwise."""
-SHORTEST, OLDEST, SAMPLED = 8, 2, 4
+SHORTEST, OLDEST, SAMPLED, RANKED = 8, 2, 4, 8
 """How many of the shortest waiting tasks, of the oldest and of the others it looks at, likewise."""
 
 
@@ -99,11 +101,13 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
         shown_shortest: How many of the shortest waiting tasks it looks at.
         shown_oldest: How many of the oldest it looks at besides.
         shown_sampled: How many of the others.
+        shown_ranked: How many of those that are most critical to their graph, of tasks that are part of one.
         seed: Decides the samples the trees are grown on.
         weights: Instead of `energy_weight`: how much time, energy and money count (`model.objective`).
     """
 
     idle_only = True
+    ranks_tasks = True
     kernel = order_policy
     expect = expected_times
     objective = ARGUMENTS
@@ -122,11 +126,13 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
         shown_sampled: int = SAMPLED,
         seed: int = 0,
         weights: Weights | None = None,
+        shown_ranked: int = RANKED,
     ) -> None:
         limits = {
             "shown_shortest": (shown_shortest, 0),
             "shown_oldest": (shown_oldest, 1),
             "shown_sampled": (shown_sampled, 0),
+            "shown_ranked": (shown_ranked, 0),
         }
         for name, (value, least) in limits.items():
             if not least <= value <= 1000:
@@ -145,12 +151,14 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
         self.shown_shortest = shown_shortest
         self.shown_oldest = shown_oldest
         self.shown_sampled = shown_sampled
+        self.shown_ranked = shown_ranked
         self.seed = seed
         self.times = HybridML(
             retrain_interval=retrain_interval, use_labels=use_labels, predictor=predictor, drift=drift, seed=seed
         )
         self._state = np.zeros(STATE)
         self._state[[ENERGY, MONEY, MAX_OVERTAKEN]] = goals.energy, goals.money, max_overtaken
+        self._state[GRAPH:] = GRAPH_WEIGHTS
         self.order = _packaged_weights()
 
     @property
@@ -184,6 +192,10 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
     def expect_state(self) -> FloatArray:
         """The forest (`learning.forest.option_search`)."""
         return self.times.kernel_state()
+
+    def expected_seconds(self, tasks: TaskBatch, view: ClusterView) -> FloatArray:
+        """Those of the forest on the device where they are least."""
+        return self.times.expected_seconds(tasks, view)
 
     def dispatch(self, waiting: WaitingRoom, view: ClusterView) -> Iterable[tuple[Task, Decision]]:
         """Ask the kernel what starts.

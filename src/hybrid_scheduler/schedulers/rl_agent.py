@@ -19,7 +19,7 @@ from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 from hybrid_scheduler.model.objective import ARGUMENTS, BALANCED, Objective, Weights
 from hybrid_scheduler.model.outcome import Outcome
-from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import Explanation, Kernel, RaceLearner, kernel
 
@@ -60,6 +60,7 @@ class DQNScheduler(RaceLearner):
     """
 
     kernel = kernel(act.py_func)
+    ranks_tasks = True
     objective = ARGUMENTS
     model_suffix = ".pth"
 
@@ -113,6 +114,12 @@ class DQNScheduler(RaceLearner):
     def prepare(self, tasks: Sequence[Task], view: ClusterView) -> None:
         """Look at the node."""
         self._meet(view)
+
+    def expected_seconds(self, tasks: TaskBatch, view: ClusterView) -> FloatArray:
+        """What its second head expects on the device where that is least; all alike as long as it knows no node."""
+        if self._agent is None:
+            return super().expected_seconds(tasks, view)
+        return self._meet(view).shortest_seconds(tasks, view)
 
     def explain(self, task: Task, view: ClusterView) -> Explanation:
         """The times its second head expects."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION
+from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION, queues_with_data
 from hybrid_scheduler.learning.features import FEATURES, feature_matrix, write_features
 from hybrid_scheduler.learning.forest.file import read_archive, write_archive
 from hybrid_scheduler.learning.forest.forest import ForestSettings
@@ -31,7 +31,7 @@ from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import LabelBatch
 from hybrid_scheduler.model.objective import ARGUMENTS, BALANCED, Objective, Weights
-from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, LabelLearner, kernel
 
@@ -41,7 +41,7 @@ VERSIONS: Final = 200
 
 @kernel
 def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
-    parts = choose(number, task, devices, facts, state, out)
+    parts = choose(number, task, queues_with_data(devices, times), facts, state, out)
     if parts > 0:
         note_node(devices, facts, state)
     return parts
@@ -68,6 +68,7 @@ class StaticForest(CompiledScheduler, LabelLearner):
     """
 
     kernel = _policy
+    ranks_tasks = True
     objective = ARGUMENTS
     model_suffix = ".npz"
     predictor: str = "forest"
@@ -120,6 +121,13 @@ class StaticForest(CompiledScheduler, LabelLearner):
         """
         self.check_devices(len(view.devices))
         return super().decide(task, view)
+
+    def expected_seconds(self, tasks: TaskBatch, view: ClusterView) -> FloatArray:
+        """What the forest expects on the device where it is least; all alike before it has learned anything."""
+        if self.model is None:
+            return super().expected_seconds(tasks, view)
+        shortest = np.exp(np.fmin.reduce(self.model.predict(feature_matrix(tasks)), axis=1))
+        return np.where(shortest > 0.0, shortest, 1.0)
 
     def explain(self, task: Task, view: ClusterView) -> Explanation:
         """The times the forest predicts."""

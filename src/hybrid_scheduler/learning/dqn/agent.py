@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION
+from hybrid_scheduler.learning.actions import DEFAULT_CONGESTION, queues_with_data
 from hybrid_scheduler.learning.agent_layout import (
     CHARGE,
     COEFFICIENTS,
@@ -33,7 +33,7 @@ from hybrid_scheduler.learning.agent_layout import (
     USUAL,
     Layout,
 )
-from hybrid_scheduler.learning.device_times import DeviceFilter, basis, raw_features, task_features
+from hybrid_scheduler.learning.device_times import DeviceFilter, basis, expected_seconds, raw_features, task_features
 from hybrid_scheduler.learning.dqn.network import CAPACITY, DeepQ
 from hybrid_scheduler.learning.dqn.policy import BAD, PUBLIC, evaluate, take
 from hybrid_scheduler.learning.drift_probe import PROBES, DriftProbe, device_groups
@@ -44,7 +44,7 @@ from hybrid_scheduler.model.device_columns import AVAILABLE, GPU, KIND, MEMORY
 from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.objective import Objective
 from hybrid_scheduler.model.outcome import Outcome
-from hybrid_scheduler.model.task import FloatArray, IntArray, Task
+from hybrid_scheduler.model.task import FloatArray, IntArray, Task, TaskBatch
 from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.model.view import ClusterView, task_row
 
@@ -196,7 +196,7 @@ class Agent:
             if probe >= 0:
                 return Decision.whole(probe, float(found.times[SHARED, probe]))
         out = found.out
-        known = view.devices, view.facts, found.shown, found.times, found.completion
+        known = queues_with_data(view.devices, view.times), view.facts, found.shown, found.times, found.completion
         parts = take(option, found.value, self.params, *known, out)
         return Decision(tuple(Part(int(d), float(share), float(expected)) for d, share, expected in out[:parts]))
 
@@ -210,6 +210,16 @@ class Agent:
         return f"Highest learned value {found.value[best]:.3g} of {len(found.value)} options; {ahead}.", found.times[
             SHARED
         ]
+
+    def shortest_seconds(self, tasks: TaskBatch, view: ClusterView) -> FloatArray:
+        """The seconds expected of each task on the device where they are least."""
+        logs, times, features = np.empty(len(view.devices)), np.zeros((2, len(view.devices))), np.empty(TASK_FEATURES)
+        shortest = np.empty(len(tasks))
+        for position, row in enumerate(tasks.feature_rows()):
+            task_features(row, self.params, features)
+            expected_seconds(self.params, view.devices, features, logs, times)
+            shortest[position] = times[SHARED].min()
+        return shortest
 
     def _evaluate(self, task: Task, view: ClusterView) -> Evaluation:
         """Everything the agent expects of a task; explaining a decision and making it share one evaluation."""
@@ -227,7 +237,7 @@ class Agent:
             value=np.empty(options),
             out=np.zeros((2, 3)),
         )
-        evaluate(task_row(task), view.devices, view.facts, self.params, *found)
+        evaluate(task_row(task), queues_with_data(view.devices, view.times), view.facts, self.params, *found)
         self._evaluation = view, task.task_id, found
         return found
 
@@ -306,7 +316,7 @@ class Agent:
         if pending is None or outcome.failed:
             return
         self.seen += 1
-        time = outcome.response_time if self.options.count_waiting else outcome.actual_time
+        time = self._counted_time(task, outcome)
         self.means.average(time, outcome.energy, outcome.cost, pending.fastest)
         self._weigh()
         paid = self.params[GOALS : GOALS + 3] / self.params[USUAL : USUAL + 3] @ (time, outcome.energy, outcome.cost)
@@ -334,6 +344,12 @@ class Agent:
         self.pending.finish(pending, time)
         self.pending.move_complete(self.deep.transitions)
         self._step()
+
+    def _counted_time(self, task: Task, outcome: Outcome) -> float:
+        """The time a decision answers for; how long a task waited for its parents was decided with them."""
+        if not self.options.count_waiting:
+            return outcome.actual_time
+        return outcome.finish_time - outcome.ready_time if task.dependencies else outcome.response_time
 
     def _take_scales(self, raw: FloatArray, wholes: list[float]) -> None:
         """Measure by the first outcomes; the decisions before were made by other scales and are not learned from."""

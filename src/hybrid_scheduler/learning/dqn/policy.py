@@ -12,7 +12,15 @@ import math
 import numba as nb
 import numpy as np
 
-from hybrid_scheduler.learning.actions import decode, expect_completion, first_done, rank_devices, write_parts
+from hybrid_scheduler.learning.actions import (
+    decode,
+    expect_completion,
+    first_done,
+    queue_price,
+    queues_with_data,
+    rank_devices,
+    write_parts,
+)
 from hybrid_scheduler.learning.agent_layout import (
     CHARGE,
     CONTEXT,
@@ -56,7 +64,7 @@ from hybrid_scheduler.model.device_columns import (
 )
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import SHARED, TASK_MEMORY
+from hybrid_scheduler.model.task_columns import SHARED, TASK_MEMORY, TASK_RANK
 
 BAD = 1e30
 """Cost of an option that cannot be taken."""
@@ -192,7 +200,8 @@ def options_of(
         out: Room for two parts.
     """
     counted, queues, service = params[COUNT_WAITING], params[USE_BACKLOG], params[SERVICE]
-    excess, charge = params[EXCESS], params[CHARGE] * params[COUNT_WAITING] * params[USE_BACKLOG]
+    excess = params[EXCESS]
+    charge = queue_price(params[CHARGE] * params[COUNT_WAITING] * params[USE_BACKLOG], task[TASK_RANK])
     for k in range(options.shape[0]):
         parts = part_of(k, params, devices, facts, shown, times, completion, out)
         figures[k, :] = BAD
@@ -408,6 +417,7 @@ def act(number, now, task, devices, times, free, facts, state, out):  # type: ig
     )
     logs, expected, completion = np.empty(count), np.zeros((2, count)), np.empty(count)
     shown = np.empty(few + many, dtype=np.int64)
+    devices = queues_with_data(devices, times)
     evaluate(task, devices, facts, state, context, options, logs, expected, completion, shown, figures, value, out)
     return take(int(np.argmax(value)), value, state, devices, facts, shown, expected, completion, out)
 

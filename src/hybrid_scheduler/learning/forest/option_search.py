@@ -11,12 +11,13 @@ from typing import Final
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.learning.actions import queue_price
 from hybrid_scheduler.learning.features import FEATURES, write_features
 from hybrid_scheduler.learning.forest.predict import add_forest
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, PRICE, QUEUED, WATTS
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.task_columns import TASK_INTENSITY, TASK_MEMORY, TASK_SIZE
+from hybrid_scheduler.model.task_columns import TASK_INTENSITY, TASK_MEMORY, TASK_RANK, TASK_SIZE
 
 TREES: Final = 0
 """Header: 0 as long as nothing has been learned."""
@@ -118,16 +119,17 @@ def _write(out: FloatArray, row: int, device: int, share: float, expected: float
 
 @nb.njit(cache=True)
 def cheapest(
-    memory: float, devices: FloatArray, facts: FloatArray, seconds: FloatArray, state: FloatArray, out: FloatArray
+    task: FloatArray, devices: FloatArray, facts: FloatArray, seconds: FloatArray, state: FloatArray, out: FloatArray
 ) -> int:
     """Write the option with the least weighted cost of time, energy and money; returns its parts, 0 if there is none.
 
     The options: the whole task on every device, and for every GPU and every CPU of its node the splits in steps of 5 %.
     Time is when the task would finish, plus what its work costs the tasks that will wait behind it: nobody knows how
     many, but a device with a long queue tends to have one again, so `CONGESTION` seconds for every second and every
-    part queued there. Time, energy and money are measured by what the fastest device usually takes, burns and costs.
+    part queued there, less in a graph (`queue_price`). Time, energy and money are measured by what the fastest device
+    usually takes, burns and costs.
     """
-    count = len(seconds)
+    count, memory = len(seconds), task[TASK_MEMORY]
     second, joule, dollar = 0.0, 0.0, 0.0
     for d in range(count):
         typical = state[TABLE + DEVICE_FIGURES * d + TYPICAL]
@@ -139,7 +141,7 @@ def cheapest(
     dollar = state[MONEY_WEIGHT] / dollar if dollar > 0.0 else state[MONEY_WEIGHT]
     serial = facts[SPLIT] != 0.0
     stretch = 1.0 if serial else 1.0 + facts[PENALTY]
-    queues, crowd = state[USE_QUEUES], state[USE_QUEUES] * state[CONGESTION]
+    queues, crowd = state[USE_QUEUES], state[USE_QUEUES] * queue_price(state[CONGESTION], task[TASK_RANK])
     best, best_gpu, best_cpu, best_step = math.inf, -1, -1, 0
     for d in range(count):
         if _may_take(devices, d, memory):
@@ -194,7 +196,7 @@ def choose(
         # How long a probe will take nobody knows; that it is there shows in the number of parts queued.
         _write(out, 0, probe, 1.0, 0.0)
         return 1
-    parts = cheapest(memory, devices, facts, seconds, state, out)
+    parts = cheapest(task, devices, facts, seconds, state, out)
     if parts == 0:
         device = _last_resort(devices)
         expected = seconds[device]

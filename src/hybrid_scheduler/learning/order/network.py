@@ -55,7 +55,21 @@ N_WEIGHTS: Final = _BIAS + 1
 
 ENERGY, MONEY, MAX_OVERTAKEN = range(N_WEIGHTS, N_WEIGHTS + 3)
 """Behind the weights in the kernel's state: what counts, and how often a task may be overtaken."""
-STATE: Final = N_WEIGHTS + 3
+GRAPH: Final = N_WEIGHTS + 3
+"""Behind those: what counts for tasks of graphs (`graph_score`)."""
+GRAPH_INPUTS: Final = UNSUITED + 1
+"""Inputs that count for them in another way than for others: all but those about energy and money."""
+N_GRAPH: Final = 2 * (GRAPH_INPUTS + 1)
+STATE: Final = GRAPH + N_GRAPH
+# fmt: off
+GRAPH_WEIGHTS: Final = np.array((
+    -0.548, 2.85, 0.618, -0.046, -0.425, -0.546, 0.896, -0.158,
+    -0.221, 1.161, 0.011, -0.543, 0.01, 0.34, -0.28, 1.219,
+    -0.491, 0.671, 0.184, 1.561, 0.218, -0.121, -0.67, -1.065,
+))
+# fmt: on
+"""What counts for tasks of graphs: a constant and the rank, then every input and it times the rank; chosen by
+`benchmarks/graph_weights.py`."""
 
 WEIGHTS_FILE: Final = FOLDER / "order.npy"
 
@@ -71,6 +85,21 @@ def score(x: FloatArray, weights: FloatArray) -> float:
         for i in range(N_INPUTS):
             a += weights[h * N_INPUTS + i] * x[i]
         total += weights[_OUTPUT + h] * (a / (1.0 + abs(a)))
+    return total  # type: ignore[no-any-return]
+
+
+@nb.njit(cache=True)
+def graph_score(x: FloatArray, rank: float, state: FloatArray) -> float:
+    """What a pair's score gains by its task being part of a graph: linear in the inputs, and in them times the rank.
+
+    Args:
+        x: The inputs.
+        rank: The upward rank of the task relative to its graph (`learning.upward_rank`), above 0 to 1.
+        state: The kernel's state, which has these weights from `GRAPH` on.
+    """
+    total = state[GRAPH] + state[GRAPH + 1] * rank
+    for i in range(GRAPH_INPUTS):
+        total += (state[GRAPH + 2 + 2 * i] + state[GRAPH + 3 + 2 * i] * rank) * x[i]
     return total  # type: ignore[no-any-return]
 
 

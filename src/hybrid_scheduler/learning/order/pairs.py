@@ -30,6 +30,7 @@ from hybrid_scheduler.learning.order.network import (
     UNSUITED,
     WAITED_OVER_BEST,
     WAITED_OVER_LONGEST,
+    graph_score,
     score,
 )
 from hybrid_scheduler.model.device_columns import (
@@ -55,7 +56,15 @@ from hybrid_scheduler.model.kernel import (
     WAITING_LOG,
 )
 from hybrid_scheduler.model.task import FloatArray
-from hybrid_scheduler.model.task_columns import FIXED, OVERTAKEN, SHARED, TASK_MEMORY, TASK_WIDTH, WAITING_SINCE
+from hybrid_scheduler.model.task_columns import (
+    FIXED,
+    OVERTAKEN,
+    SHARED,
+    TASK_MEMORY,
+    TASK_RANK,
+    TASK_WIDTH,
+    WAITING_SINCE,
+)
 
 TINY: Final = 1e-12
 FAR: Final = 4.0
@@ -267,6 +276,7 @@ def _option_score(
     suits: float,
     unsuited: float,
     least: FloatArray,
+    rank: float,
     state: FloatArray,
 ) -> float:
     """The score of one option, given what its task and the room have noted."""
@@ -277,7 +287,8 @@ def _option_score(
     x[UNSUITED] = unsuited
     x[JOULES_OVER_LEAST] = state[ENERGY] * _log_ratio(joules, least[JOULES])
     x[DOLLARS_OVER_LEAST] = state[MONEY] * _log_ratio(dollars, least[DOLLARS])
-    return score(x, state)
+    value = score(x, state)
+    return value if rank == 0.0 else value + graph_score(x, rank, state)
 
 
 @nb.njit(cache=True)
@@ -357,6 +368,7 @@ def start_best(
     best_row, best_device, best_helper, best_step = -1, -1, -1, STEPS
     for k in range(waiting.shape[0]):
         _note_task(x, k, now - waiting[k, WAITING_SINCE], longest, facts[WAITING_LOG], least)
+        rank = waiting[k, TASK_RANK]
         for d in range(devices.shape[0]):
             busy = devices[d, QUEUED] > 0.0 or slower[k, d] == np.inf
             if busy or _has_twin(k, d, devices, slower, unsuited):
@@ -371,7 +383,7 @@ def start_best(
             # Nothing is better than the best device, and what others need is reserved.
             lowest = -np.inf if oldest >= 0 and slower[k, d] <= 0.0 else floor
             joules, dollars = seconds * devices[d, WATTS], seconds * devices[d, PRICE]
-            value = _option_score(x, seconds, joules, dollars, False, slower[k, d], unsuited[d], least[k], state)
+            value = _option_score(x, seconds, joules, dollars, False, slower[k, d], unsuited[d], least[k], rank, state)
             if value > best and value > lowest:
                 best, best_row, best_device, best_helper, best_step = value, k, d, -1, STEPS
             if width > 1.0 or oldest >= 0:
@@ -382,7 +394,7 @@ def start_best(
                 on_cpu = _seconds(times[k], helper, 1.0 - step / STEPS, stretch)
                 joules = on_gpu * devices[d, WATTS] + on_cpu * devices[helper, WATTS]
                 dollars = on_gpu * devices[d, PRICE] + on_cpu * devices[helper, PRICE]
-                value = _option_score(x, took, joules, dollars, True, slower[k, d], unsuited[d], least[k], state)
+                value = _option_score(x, took, joules, dollars, True, slower[k, d], unsuited[d], least[k], rank, state)
                 if value > best and value > floor:
                     best, best_row, best_device, best_helper, best_step = value, k, d, helper, step
     if best_row < 0:
@@ -410,5 +422,7 @@ def device_scores(waiting: FloatArray, times: FloatArray, devices: FloatArray, s
         if devices[d, QUEUED] == 0.0 and slower[0, d] < np.inf:
             seconds = _seconds(times[0], d, 1.0, 1.0)
             joules, dollars = seconds * devices[d, WATTS], seconds * devices[d, PRICE]
-            scores[d] = _option_score(x, seconds, joules, dollars, False, slower[0, d], unsuited[d], least[0], state)
+            scores[d] = _option_score(
+                x, seconds, joules, dollars, False, slower[0, d], unsuited[d], least[0], waiting[0, TASK_RANK], state
+            )
     return scores
