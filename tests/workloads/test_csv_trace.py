@@ -5,8 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 from pathlib import Path
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
