@@ -15,13 +15,14 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from hybrid_scheduler import compare
 from hybrid_scheduler.schedulers.hybrid_queue import HybridQueue
 
 NAMES = "fcfs,easy_backfill,conservative_backfill,sjf,hybrid_queue"
 LEARNED = "hybrid_queue"
-SHOWN = {"shown_shortest": 64, "shown_oldest": 8, "shown_sampled": 32}
+SHORTEST, OLDEST, SAMPLED = 64, 8, 32
 """More than it looks at by default: of a few jobs shown, all may be too wide for what is idle."""
 FIGURES = ("avg_wait", "bounded_slowdown", "p95_response", "max_slowdown", "makespan", "failed", "decision_us")
 
@@ -38,9 +39,9 @@ def main() -> int:
     options = parser.parse_args()
     names = options.schedulers.split(",")
     said = sys.stderr if options.json == "-" else sys.stdout
-    named = {name: name if name != LEARNED else HybridQueue(0.0, seed=options.seed, **SHOWN) for name in names}
+    learned = HybridQueue(0.0, shown_shortest=SHORTEST, shown_oldest=OLDEST, shown_sampled=SAMPLED, seed=options.seed)
     result = compare(
-        named,
+        {name: learned if name == LEARNED else name for name in names},
         trace=options.trace,
         tasks=options.tasks,
         estimates=options.estimates,
@@ -50,7 +51,9 @@ def main() -> int:
     )
     for note in result.notes:
         print(note, file=said)
-    figures = {name: {key: race.figures().get(key) for key in FIGURES} for name, race in result.race.schedulers.items()}
+    figures: dict[str, dict[str, Any]] = {
+        name: {key: race.figures()[key] for key in FIGURES} for name, race in result.race.schedulers.items()
+    }
     print(f"{'':<24}{'mean wait, s':>16}{'mean bounded slowdown':>24}", file=said)
     for name, found in figures.items():
         print(f"{name:<24}{found['avg_wait']:>16.0f}{found['bounded_slowdown']:>24.1f}", file=said)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import Scripted, played, race, spans, whole
 
-from hybrid_scheduler.model import Decision, IllegalDecisionError, InvalidInputError, Part, Task
+from hybrid_scheduler.model import Decision, IllegalDecisionError, InvalidInputError, Outcome, Part, Task
 from hybrid_scheduler.physics.device import Device
+from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
 
 NODE = (
@@ -28,10 +30,17 @@ def wide(task_id: int, width: int, arrival: float = 0.0, memory: float = 0.0) ->
     return Task(task_id, 1000.0, 0.5, memory, arrival, 123.0, width=width)
 
 
-def raced(tasks, script, disturbances=(), times=None, devices=NODE, **physics):  # type: ignore[no-untyped-def]
+def raced(
+    tasks: Sequence[Task],
+    script: Mapping[int, Sequence[Decision]] | Scheduler,
+    disturbances: Sequence[tuple[float, str, float]] = (),
+    times: Mapping[int, tuple[float, ...]] | None = None,
+    devices: tuple[Device, ...] = NODE,
+    **physics: Any,
+) -> dict[int, Outcome]:
     seconds = {t.task_id: (times or {}).get(t.task_id, TIMES) for t in tasks}
     race_ = race(tasks, disturbances, devices=devices, seconds=seconds, **physics)
-    return played(race_, Scripted(script) if isinstance(script, dict) else script)
+    return played(race_, script if isinstance(script, Scheduler) else Scripted(script))
 
 
 def test_gang_starts_when_its_last_device_is_free() -> None:
