@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -18,7 +18,7 @@ from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, SchedulerError
 from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, KERNEL_SIGNATURE
 from hybrid_scheduler.model.node import NO_LIMIT, Change, Expectation, Node, Policy
-from hybrid_scheduler.model.task import Task, TaskBatch
+from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -106,7 +106,7 @@ class Driver(Generic[N]):
         self._starting = starting
         self.learning_seconds = 0.0
 
-    def prepare(self, tasks: TaskBatch) -> None:
+    def prepare(self, tasks: Sequence[Task]) -> None:
         """Show the scheduler tasks that will come, if it plans ahead.
 
         Raises:
