@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -107,12 +107,18 @@ class Driver(Generic[N]):
         self._starting = starting
         self.learning_seconds = 0.0
 
-    def prepare(self, tasks: TaskBatch, edges: tuple[IntArray, IntArray] | None = None) -> None:
+    def prepare(
+        self,
+        tasks: TaskBatch,
+        edges: tuple[IntArray, IntArray] | None = None,
+        named: Sequence[Task] | None = None,
+    ) -> None:
         """Rank the tasks that the node got last, and show them to the scheduler, as far as it wants that.
 
         Args:
             tasks: What will come.
             edges: `parent_start` and `parents` among them, where they are not those of the batch.
+            named: The tasks with all their parents, where the batch does not have them.
 
         Raises:
             SchedulerError: The scheduler failed.
@@ -125,7 +131,7 @@ class Driver(Generic[N]):
         if self.scheduler.plans:
             with named_failures(self.scheduler):
                 blind = not (self.scheduler.uses_estimates or self.scheduler.knows_truth)
-                shown = [task.without_estimate() if blind else task for task in tasks]
+                shown = [task.without_estimate() if blind else task for task in named or tasks]
                 self.scheduler.prepare(shown, self.node.view())
 
     def run(self, *, until: float = math.inf, limit: int = NO_LIMIT) -> Change:
