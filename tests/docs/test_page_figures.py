@@ -31,6 +31,7 @@ from hybrid_scheduler.physics.device import MOST_DEVICES, Device
 from hybrid_scheduler.physics.optimum import STEPS
 from hybrid_scheduler.physics.response import WINDOW
 from hybrid_scheduler.physics.settings import DOLLARS_PER_KWH
+from hybrid_scheduler.scenario.instances import LOAD
 from hybrid_scheduler.schedulers.cp_sat import CpSat
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.hybrid_queue import HybridQueue
@@ -121,7 +122,10 @@ def _facts() -> dict[str, list[str]]:
             f"waiting for {_alert('hms_store_lag_seconds')} s to be stored",
             f"{service.retention_mb} MB at most",
         ],
-        "experiments.md": [f"last {stored_run.MOST_TASKS:,} tasks"],
+        "experiments.md": [
+            f"last {stored_run.MOST_TASKS:,} tasks",
+            f"at most {LOAD.high:g} of what a perfect assignment of the same tasks could do",
+        ],
         "own-node.md": [f"at most {MOST_DEVICES} devices", f"deeper than {DEEPEST} levels"],
         "own-trace.md": [f"{SECONDS.low:g} to {SECONDS.high:.0e}".replace("+0", "").replace("e-09", "e-9")],
         "tensorboard.md": [f"Every {LOG_EVERY} gradient steps"],

@@ -13,6 +13,7 @@ from hybrid_scheduler.reports.evidence import Evidence
 from hybrid_scheduler.reports.plots.style import short
 from hybrid_scheduler.reports.words import metric_words, unit_of, with_interval
 from hybrid_scheduler.scenario import Scenario
+from hybrid_scheduler.scenario.instances import LOAD
 from hybrid_scheduler.training.offline import OfflineTrainer
 
 COMMAND = "python scripts/make_results.py"
@@ -30,10 +31,10 @@ EXAMPLES = "examples/weak-spots"
 """Where the worst instances lie, named by the scheduler."""
 WEAK = (
     "What `hms experiment adversarial` found: nodes and workloads, evolved within stated ranges at loads of at most "
-    "0.9, on which a scheduler does worst against another. They were chosen for that, so they say what can happen; "
-    "how it goes on random instances of the same ranges stands beside them, and whether the mix of tasks is to blame "
-    "or one unlucky stream of them is seen in other draws of the same mix. `examples/weak-spots/README.md` says what "
-    "is behind each of them."
+    f"{LOAD.high:g}, on which a scheduler does worst against another. They were chosen for that, so they say what "
+    "can happen; how it goes on random instances of the same ranges stands beside them, and whether the mix of "
+    "tasks is to blame or one unlucky stream of them is seen in other draws of the same mix. "
+    "`examples/weak-spots/README.md` says what is behind each of them."
 )
 WEAK_COLUMNS = (
     "scheduler",
