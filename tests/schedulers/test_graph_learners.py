@@ -67,7 +67,7 @@ def test_compiled_or_not_learners_decide_alike_about_graphs(name: str) -> None:
         made = learner(name, **parameters)
         assert load_pretrained(made, World())
         results.append(Race(graph("cholesky:tiles=6")).run(made, compiled=compiled).finish_time)
-    assert np.array_equal(*results)
+    assert np.array_equal(results[0], results[1])
 
 
 def test_a_task_of_a_graph_carries_its_rank_and_no_other_does() -> None:
@@ -88,7 +88,7 @@ def test_ordinary_tasks_do_not_know_what_counts_for_graphs() -> None:
     stream = WorkloadGenerator(3).generate("mixed", 400, 5.0)
     plain, other = HybridQueue(), HybridQueue()
     other.kernel_state()[GRAPH:] = 1e3
-    assert np.array_equal(*(Race(stream).run(queue).finish_time for queue in (plain, other)))
+    assert np.array_equal(Race(stream).run(plain).finish_time, Race(stream).run(other).finish_time)
 
 
 def test_what_is_critical_first_helps_the_learned_queue() -> None:
