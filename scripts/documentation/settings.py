@@ -43,6 +43,7 @@ MEANINGS = {
     "rate": "arrival rate in tasks per second",
     "devices": "the devices, when they are unlike; see below",
     "disturbances": "devices that slow down, fail and come back; see below",
+    "network_bandwidth": "MB/s between two nodes, for data that one task hands to another",
     "speedup": "how a GPU gains from a task's intensity, see [physics](../concepts/physics.md)",
     "cost": "price list: per busy second, or per kWh",
 }
