@@ -87,7 +87,7 @@ def test_features_far_out_stay_in_order_but_small() -> None:
     seen = []
     for size in (1e3, 1.1e3, 1e6, 1e12):
         x = np.zeros(3)
-        task_features(np.array([size, 0.5, 100.0, 0.0, 0.0]), params, x)
+        task_features(np.array([size, 0.5, 100.0, 0.0, 0.0, 0.0]), params, x)
         seen.append(x[0])
     assert seen[0] == pytest.approx(0.0)
     assert seen == sorted(seen)

@@ -10,7 +10,7 @@ import pytest
 
 from hybrid_scheduler.engine.live import LiveRace
 from hybrid_scheduler.engine.race import Race
-from hybrid_scheduler.learning.actions import GRAPH_SHARE, queue_price, queues_with_data
+from hybrid_scheduler.learning.actions import queue_price, queues_with_data
 from hybrid_scheduler.learning.order.network import GRAPH
 from hybrid_scheduler.model import Task, TaskBatch
 from hybrid_scheduler.model.device_columns import BACKLOG
@@ -122,7 +122,7 @@ def test_a_live_graph_has_the_ranks_of_a_batch() -> None:
 
 def test_the_price_of_a_queue_falls_with_the_rank() -> None:
     assert queue_price(1.5, 0.0) == 1.5
-    assert queue_price(1.5, 0.25) == pytest.approx(GRAPH_SHARE * 1.5 * 0.75)
+    assert queue_price(1.5, 0.25) == 1.125
     assert queue_price(1.5, 1.0) == 0.0
 
 

@@ -25,19 +25,15 @@ DEFAULT_CONGESTION: Final = 1.5
 """How much a second of work counts for the tasks that will wait behind it, per part queued there, unless something
 better is known; chosen by `benchmarks/tuning.py`."""
 
-GRAPH_SHARE: Final = 0.2
-"""How much of that a task of a graph pays: those behind it are mostly of the same graph, and wait for each other;
-chosen by `benchmarks/tuning.py`."""
-
 
 @nb.njit(cache=True)
 def queue_price(congestion: float, rank: float) -> float:
     """What a second of work counts for those behind it, per part queued there.
 
-    A task outside graphs (rank 0) pays all of it, one of a graph a share that falls with its upward rank, to nothing
-    for one that the end of the whole graph hangs on.
+    A task of a graph pays the less the higher its upward rank, relative to its graph, is: whoever waits behind the one
+    that the end of the graph hangs on would have to wait for it anyway. Outside graphs the rank is 0.
     """
-    return congestion if rank == 0.0 else GRAPH_SHARE * congestion * (1.0 - rank)
+    return congestion * (1.0 - rank)
 
 
 @nb.njit(cache=True)

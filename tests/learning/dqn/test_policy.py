@@ -24,13 +24,14 @@ from hybrid_scheduler.learning.dqn.network import BATCH, DeepQ
 from hybrid_scheduler.learning.dqn.policy import BAD, evaluate, same_devices
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, QUEUED
 from hybrid_scheduler.model.kernel import PENALTY, SPLIT
-from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.task_columns import SHARED
+from hybrid_scheduler.model.view import task_row
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.settings import Physics
 
 LAYOUT = Layout(cpus=1, gpus=3, fractions=2, hidden=16)
-TASK = np.array([700.0, 0.7, 120.0, 0.0, 0.0])
+TASK = task_row(Task(0, 700.0, 0.7, 120.0))
 
 
 class Evaluated:
