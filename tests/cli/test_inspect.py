@@ -61,7 +61,7 @@ def test_a_foreign_trace_races_and_says_what_was_assumed(hms: Hms) -> None:
     answer = hms("compare", "--trace", "log.swf", "--seed", 3, "--json", "-")
     assert answer.code == 0
     assert "note: compute_intensity is drawn as the preset mixed draws it (intensity_from_seed, seed 3)" in answer.err
-    assert "40 tasks occupied several devices together" in answer.err
+    assert "the node has 2 CPUs and no GPU, as many as the widest task occupies" in answer.err
     workload = answer.document["workload"]
     assert workload["format"] == "swf"
     assert {"rule": "memory_zero", "text": "the file does not say memory_required: 0 MB", "tasks": 40} in workload[
