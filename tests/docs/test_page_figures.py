@@ -27,7 +27,7 @@ from hybrid_scheduler.metrics.overloaded import SERVICE_TIMES
 from hybrid_scheduler.model.objective import BALANCED
 from hybrid_scheduler.model.ranges import SECONDS
 from hybrid_scheduler.physics.cost import MAX_SPEEDUP
-from hybrid_scheduler.physics.device import MOST_DEVICES, Device
+from hybrid_scheduler.physics.device import MOST_DEVICES, NETWORK_MB_PER_SECOND, Device
 from hybrid_scheduler.physics.optimum import STEPS
 from hybrid_scheduler.physics.response import WINDOW
 from hybrid_scheduler.physics.settings import DOLLARS_PER_KWH
@@ -40,7 +40,7 @@ from hybrid_scheduler.server import connections, experiment_jobs, feed, health_w
 from hybrid_scheduler.server.routes.history import FULL_HISTORY
 from hybrid_scheduler.server.serve import MOST_INCOMING
 from hybrid_scheduler.server.timeouts import DEFAULT_TIMEOUTS
-from hybrid_scheduler.store import reserve
+from hybrid_scheduler.store import connected, reserve
 from hybrid_scheduler.store.learning import KEPT
 from hybrid_scheduler.store.limits import DEFAULT_LIMITS
 from hybrid_scheduler.training.any_node import RACES
@@ -108,6 +108,7 @@ def _facts() -> dict[str, list[str]]:
             f"GPU {GPU.watts:g} W, CPU {CPU.watts:g} W, idle power {GPU.idle_watts:g}",
             f"${GPU.dollars_per_second:.4f} per busy GPU second and ${CPU.dollars_per_second:.5f} per busy CPU second",
             f"${DOLLARS_PER_KWH:g} per kWh",
+            f"1 / `network_bandwidth` ({NETWORK_MB_PER_SECOND:g} MB/s by default)",
         ],
         "queues.md": [f"above {SERVICE_TIMES:g} mean service times"],
         "earlier-documents.md": [
@@ -167,6 +168,7 @@ def _facts() -> dict[str, list[str]]:
             f"more than {backlogs.MOST_STUCK} that would take another hour",
             f"more than {_spaced(runner.MOST_WAITING)} unfinished tasks",
             f"under way within {wait.shutdown:g} s",
+            f"An answer looks through {_spaced(connected.WINDOW)} tasks",
         ],
     }
 
@@ -195,9 +197,17 @@ KNOWN = {
         "the best score above 0 starts",
         "scaled to sum 1",
         "Weights of 0.5 and 0.5 thus mean",
+        "so 1 is where everything hangs on it",
+        "Outside graphs it is\n0,",
     ],
     "oracle.md": ["from 0 to 100 %"],
-    "physics.md": ["factor of mean 1"],
+    "physics.md": [
+        "factor of mean 1",
+        "1 / bandwidth of `e`",
+        "0, since `memory_required` has that way",
+        "1 / bandwidth of `d`",
+        "Topcuoglu, Hariri and Wu, 2002",
+    ],
     "queues.md": ["arrivals at 60 % of it", "near 1 the", "above 1 every", "long before 1", "M/M/1 and M/D/1"],
     "earlier-documents.md": ["shares of 0.5 and 0.3", "15 to 20 % better", "R² of 0.78 to 0.82"],
     "deployment.md": ["(0600, its folder 0700)"],
@@ -213,6 +223,7 @@ KNOWN = {
         "all at 0",
         "CPU of speed 1,",
         "stretches them to 80 %",
+        "12.5 MB [come from](../concepts/physics.md#data-between-tasks) task 4",
     ],
     "tensorboard.md": ["near −1 by construction", "Stable-Baselines3"],
     "index.md": ["at 30 % load"],
