@@ -198,7 +198,7 @@ KNOWN = {
         "scaled to sum 1",
         "Weights of 0.5 and 0.5 thus mean",
         "so 1 is where everything hangs on it",
-        "Outside graphs it is\n0,",
+        "Outside graphs it is 0,",
     ],
     "oracle.md": ["from 0 to 100 %"],
     "physics.md": [
@@ -223,7 +223,7 @@ KNOWN = {
         "all at 0",
         "CPU of speed 1,",
         "stretches them to 80 %",
-        "12.5 MB [come from](../concepts/physics.md#data-between-tasks) task 4",
+        "12.5 MB [come from] task 4",
     ],
     "tensorboard.md": ["near −1 by construction", "Stable-Baselines3"],
     "index.md": ["at 30 % load"],
