@@ -1,7 +1,7 @@
 """Choose what counts for tasks of graphs in the order of `hybrid_queue`, on random graphs and random nodes.
 
-    python benchmarks/graph_weights.py                       # an hour or so on one core
-    python benchmarks/graph_weights.py --generations 20 --jobs 2
+    python benchmarks/graph_weights.py --jobs 2              # some ten minutes on two cores
+    python benchmarks/graph_weights.py --generations 20
 
 The order network stays as it is: what is chosen are the weights of `learning.order.network.graph_score`, which count
 for tasks of graphs alone. They are found by evolution strategies (Salimans et al., 2017), as the network was. Every
@@ -186,7 +186,7 @@ class Search:
 def main() -> int:
     """Search and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--generations", type=int, default=150)
+    parser.add_argument("--generations", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     search = Search.begin()
