@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,9 +36,7 @@ def task(task_id: int, parents: Sequence[Dependency] = (), memory: float = 0.0) 
     return Task(task_id, 1000.0, 0.5, memory, 0.0, 8.0, tuple(parents))  # type: ignore[arg-type]
 
 
-def slow_race(
-    tasks: Sequence[Task], changes: Sequence[tuple[float, str, float]] = (), **physics: object
-) -> CheckedRace:
+def slow_race(tasks: Sequence[Task], changes: Sequence[tuple[float, str, float]] = (), **physics: Any) -> CheckedRace:
     return race(tasks, changes, SLOW, {t.task_id: SECONDS for t in tasks}, **physics)
 
 

@@ -124,6 +124,28 @@ def test_dependencies_of_a_trace_are_stored_with_stored_ids(tmp_path: Path) -> N
     session = begun(replace(planned(trace=path), flat_out=True))
     rows = [task for _ in range(10) for task in session.turn().rows.tasks]
     assert [task.dependencies for task in rows[:3]] == [(), (FIRST,), (FIRST, FIRST + 1)]
+    path.write_text(path.read_text().replace('"[0, 1]"', '"[0, [1, 12.5]]"'))
+    session = begun(replace(planned(trace=path), flat_out=True))
+    rows = [task for _ in range(10) for task in session.turn().rows.tasks]
+    assert rows[2].dependencies == ((FIRST, 0.0), (FIRST + 1, 12.5))
+
+
+def test_a_submitted_task_waits_for_data() -> None:
+    """A million MB are 62.5 s on their way over the link of the GPU they were made on."""
+    session = begun(planned())
+    first, _ = submit(session, 500.0, 0.5, 10.0, ())
+    stored, _ = submit(session, 500.0, 0.5, 10.0, [[first.task_id, 1e6]])  # type: ignore[list-item]
+    assert stored.dependencies == ((first.task_id, 1e6),)
+    rows = [row for batch in drained(session) for row in batch.results]
+    made = {row.scheduler_name: row for row in rows if row.task_id == first.task_id}
+    ways = []
+    for row in (row for row in rows if row.task_id == stored.task_id):
+        parent = made[row.scheduler_name]
+        for part in row.parts:
+            away = [each for each in parent.parts if each.device != part.device and each.device.startswith("gpu")]
+            ways.append(max((62.5 * each.share for each in away), default=0.0))
+            assert part.start >= parent.finish_time + ways[-1] - 1e-6
+    assert max(ways) > 1.0
 
 
 def test_who_is_hopelessly_behind_gives_up_and_the_race_goes_on() -> None:

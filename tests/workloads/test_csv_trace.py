@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
@@ -93,14 +93,14 @@ def batches(draw: st.DrawFn) -> TaskBatch:
     ids = draw(st.lists(st.integers(0, 2**53), min_size=1, max_size=12, unique=True))
     tasks, handed = [], draw(st.booleans())
     for i, task_id in enumerate(ids):
-        parents = draw(st.lists(st.sampled_from(ids[:i]), unique=True, max_size=3)) if i else []
+        parents: list[Any] = draw(st.lists(st.sampled_from(ids[:i]), unique=True, max_size=3)) if i else []
         if handed:
             parents = [(parent, draw(figures["memory_required"])) for parent in parents]
         kind = draw(st.sampled_from(["synthetic", "matmul", "größe", 'a "b", c', "two\nlines"]))
         tasks.append(
             Task(
                 task_id,
-                **{name: draw(values) for name, values in figures.items()},
+                **{name: draw(values) for name, values in figures.items()},  # type: ignore[arg-type]
                 dependencies=tuple(parents),
                 kind=kind,
             )
@@ -179,7 +179,7 @@ BAD = {
     "parent below 0": (changed(dependencies="[-4]"), "line 3, column dependencies: .* holds '-4', but each id"),
     "data below 0": (
         changed(dependencies='"[[0, -1]]"'),
-        r"line 3, column dependencies: '\[\[0, -1\]\]' holds '-1' MB from task 0, but that must be a number of megabytes",
+        r"line 3, column dependencies: '\[\[0, -1\]\]' holds '-1' MB from task 0, but that must be a number",
     ),
     "data is text": (
         changed(dependencies='"[[0, ""x""]]"'),

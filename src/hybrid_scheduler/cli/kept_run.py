@@ -119,7 +119,9 @@ def _batch(
     rows = []
     for position, task_id in zip(positions, stored, strict=True):
         parents = tasks.parents[tasks.parent_start[position] : tasks.parent_start[position + 1]]
-        rows.append(task_row(tasks[position], run.id, task_id, ids[parents].tolist()))
+        named, data = ids[parents].tolist(), tasks.dependency_mb_of(position)
+        dependencies = tuple(zip(named, data, strict=True)) if data else named
+        rows.append(task_row(tasks[position], run.id, task_id, dependencies))
     by_name = {name: list(islice(batch, len(stored))) for name, batch in outcomes.items()}
     results = [
         result_row(by_name[name][index], name, task_id) for index, task_id in enumerate(stored) for name in outcomes

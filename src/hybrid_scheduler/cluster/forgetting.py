@@ -108,7 +108,7 @@ def _lists(
     records: Records, first: Records, names: str, new_task: NDArray[np.int32]
 ) -> tuple[Records, NDArray[np.int32]]:
     """The records of the lists of staying tasks that name staying tasks, and where each list starts now."""
-    starts, kept = np.full(len(first), -1, dtype=np.int32), []
+    starts, kept = np.full(len(first), -1, dtype=np.int32), list[int]()
     following, task = records["next"].tolist(), new_task[records[names]].tolist()
     links: list[int] = []
     for i, row in enumerate(first.tolist()):

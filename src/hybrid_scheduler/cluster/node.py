@@ -263,11 +263,11 @@ class SimulatedNode(Simulation):
             if self._waiting is not None:
                 times[FIXED] += np.maximum(begin, self.now) - np.maximum(free, self.now)
             return times
-        times = state.nominal[position].copy()
+        seen: FloatArray = state.nominal[position].copy()
         if self.handed(position):
             memory = state.features[position, TASK_MEMORY]
-            add_data(state.tasks, state.parts, state.data, state.links, position, self.now, memory, times)
-        return times
+            add_data(state.tasks, state.parts, state.data, state.links, position, self.now, memory, seen)
+        return seen
 
     def data_ready(self, position: int) -> FloatArray | None:
         """When the data of a task is on each device: infinite until it is ready; None when nothing comes."""

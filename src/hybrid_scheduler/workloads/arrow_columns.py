@@ -145,7 +145,7 @@ def _edges(column: Any) -> Edges:
         cells = cells.take(pa.array(rows))
         if not pc.all(pc.match_substring_regex(cells, SOME_PARENTS)).as_py():
             try:
-                at, parents, megabytes = edges_of(parse_dependencies(cells.to_pylist()))
+                at, parents, megabytes = edges_of(list(parse_dependencies(cells.to_pylist())))
             except BadCellError as error:
                 raise BadRowError(int(rows[error.index]), "dependencies", str(error)) from error
             return rows[at], parents, megabytes

@@ -97,7 +97,7 @@ def handing(**sizes: object) -> Any:
     document: Any = copy.deepcopy(WORKFLOW)
     specification = document["workflow"]["specification"]
     specification["files"] = [{"id": name, "sizeInBytes": size} for name, size in sizes.items()]
-    made = (["a", "b"], ["c"], [], [])
+    made: tuple[list[str], ...] = (["a", "b"], ["c"], [], [])
     used = (["raw"], ["a", "b"], ["b"], ["c"])
     for task, outputs, inputs in zip(specification["tasks"], made, used, strict=True):
         task |= {"outputFiles": outputs, "inputFiles": inputs}

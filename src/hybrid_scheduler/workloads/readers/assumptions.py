@@ -31,6 +31,7 @@ RULES = {
     "size_from_time": "the size is the one that the formula for times gives the CPU time for, at the task's intensity",
     "memory_zero": "a task whose memory is unknown moves nothing to a GPU and fits everywhere",
     "least_time": "a recorded time of 0 counts as a millisecond",
+    "data_from_files": "from each parent come the files that it writes and the task reads, by their sizes",
     "arrive_together": "a file without arrivals: all tasks arrive at 0",
     "one_device": "a job that occupied several devices together (its width) runs as one task on one device, for its "
     "recorded time",
