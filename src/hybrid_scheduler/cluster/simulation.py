@@ -51,7 +51,7 @@ from hybrid_scheduler.model.kernel import DISPATCH_SIGNATURE, EXPECT_SIGNATURE, 
 from hybrid_scheduler.model.node import Expectation
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_RANK
+from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_PARENTS, TASK_RANK
 from hybrid_scheduler.model.view import NO_FREE, NO_TIMES
 from hybrid_scheduler.physics.world import TimedTasks, World
 
@@ -205,6 +205,7 @@ class Simulation:
         task = state.tasks[position]
         unsettled = [p for p in parents if state.tasks[p]["status"] not in (PLACED, FAILED)]
         task["parents"], task["waiting"] = len(parents), len(unsettled)
+        state.features[position, TASK_PARENTS] = len(parents)
         children = np.full(len(parents), position)
         link(state.tasks, state.edges, edges, np.array(parents, dtype=np.int64), children)
         state.counters[EDGES] = edges + len(parents)

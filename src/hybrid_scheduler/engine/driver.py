@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -107,11 +107,11 @@ class Driver(Generic[N]):
         self._starting = starting
         self.learning_seconds = 0.0
 
-    def prepare(self, tasks: TaskBatch, edges: tuple[IntArray, IntArray] | None = None) -> None:
-        """Rank the tasks that the node got last, and show them to the scheduler, as far as it wants that.
+    def rank(self, tasks: TaskBatch, edges: tuple[IntArray, IntArray] | None = None) -> None:
+        """Rank the tasks that the node got last, if the scheduler wants that and some depend on others.
 
         Args:
-            tasks: What will come.
+            tasks: Those tasks.
             edges: `parent_start` and `parents` among them, where they are not those of the batch.
 
         Raises:
@@ -122,6 +122,13 @@ class Driver(Generic[N]):
             with named_failures(self.scheduler):
                 seconds = self.scheduler.expected_seconds(tasks, self.node.view())
             self.node.rank(upward_ranks(start, parents, seconds))
+
+    def prepare(self, tasks: Sequence[Task]) -> None:
+        """Show the scheduler tasks that will come, if it plans ahead.
+
+        Raises:
+            SchedulerError: The scheduler failed.
+        """
         if self.scheduler.plans:
             with named_failures(self.scheduler):
                 blind = not (self.scheduler.uses_estimates or self.scheduler.knows_truth)
