@@ -107,18 +107,12 @@ class Driver(Generic[N]):
         self._starting = starting
         self.learning_seconds = 0.0
 
-    def prepare(
-        self,
-        tasks: TaskBatch,
-        edges: tuple[IntArray, IntArray] | None = None,
-        named: Sequence[Task] | None = None,
-    ) -> None:
-        """Rank the tasks that the node got last, and show them to the scheduler, as far as it wants that.
+    def rank(self, tasks: TaskBatch, edges: tuple[IntArray, IntArray] | None = None) -> None:
+        """Rank the tasks that the node got last, if the scheduler wants that and some depend on others.
 
         Args:
-            tasks: What will come.
+            tasks: Those tasks.
             edges: `parent_start` and `parents` among them, where they are not those of the batch.
-            named: The tasks with all their parents, where the batch does not have them.
 
         Raises:
             SchedulerError: The scheduler failed.
@@ -128,10 +122,17 @@ class Driver(Generic[N]):
             with named_failures(self.scheduler):
                 seconds = self.scheduler.expected_seconds(tasks, self.node.view())
             self.node.rank(upward_ranks(start, parents, seconds))
+
+    def prepare(self, tasks: Sequence[Task]) -> None:
+        """Show the scheduler tasks that will come, if it plans ahead.
+
+        Raises:
+            SchedulerError: The scheduler failed.
+        """
         if self.scheduler.plans:
             with named_failures(self.scheduler):
                 blind = not (self.scheduler.uses_estimates or self.scheduler.knows_truth)
-                shown = [task.without_estimate() if blind else task for task in named or tasks]
+                shown = [task.without_estimate() if blind else task for task in tasks]
                 self.scheduler.prepare(shown, self.node.view())
 
     def run(self, *, until: float = math.inf, limit: int = NO_LIMIT) -> Change:

@@ -105,8 +105,7 @@ class LiveRace:
             named = tuple(self._tasks[parent].task_id for parent in waits_for)
             data = tuple(megabytes) if any(megabytes) else ()
             self._tasks[position] = replace(self._tasks[position], dependencies=named, dependency_mb=data)
-        first = len(self._tasks) - len(tasks)
-        self._prepare(tasks, _edges_among(waits, first, len(tasks)) if waits else None, self._tasks[first:])
+        self._prepare(tasks, waits)
         best = zip(labels.seconds, labels.gpu_fraction.tolist(), labels.optimal_seconds.tolist(), strict=True)
         new = self._tasks[len(self._tasks) - len(tasks) :]
         self._labels += [Label(task, *label) for task, label in zip(new, best, strict=True)]
@@ -246,11 +245,14 @@ class LiveRace:
             self.take_out(name, str(error))
             return []
 
-    def _prepare(self, tasks: TaskBatch, edges: tuple[IntArray, IntArray] | None, named: Sequence[Task]) -> None:
+    def _prepare(self, tasks: TaskBatch, waits: Mapping[int, tuple[Sequence[int], Sequence[float]]]) -> None:
+        first = len(self._tasks) - len(tasks)
+        edges = _edges_among(waits, first, len(tasks)) if waits else None
         for name, contestant in self.contestants.items():
             if name not in self.out:
                 try:
-                    contestant.prepare(tasks, edges, named)
+                    contestant.rank(tasks, edges)
+                    contestant.prepare(self._tasks[first:])
                 except HybridSchedulerError as error:
                     self.take_out(name, str(error))
 

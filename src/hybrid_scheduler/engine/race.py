@@ -80,6 +80,7 @@ class Race:
         node = simulated_node(scheduler, self, self.world, isolated=self.isolated, recording=recording)
         node.add(self.timed)
         driver = Driver(scheduler, node, compiled=compiled)
+        driver.rank(self.tasks)
         driver.prepare(self.tasks)
         while True:
             limit = NO_LIMIT if progress is None else node.decisions + PROGRESS_STEP
