@@ -47,7 +47,7 @@ class ClusterView:
         facts: Public facts of the node (`SPLIT`, `PENALTY`, `MEMORY_POLICY`).
         names: The devices' names, in row order.
         times: `FIXED` and `SHARED` seconds of the task at hand per device: nominal for schedulers that declare
-            `uses_estimates`, realised for one that `knows_truth`, empty for all others (but see data). Data that its parents hand to
+            `uses_estimates`, realised for one that `knows_truth`, empty for all others. Data that its parents hand to
             it is in them: `FIXED` has the seconds until it would be on the device, `SHARED` is less by what the task
             saves where it is already.
             Where such data comes, those who see no times are shown the seconds until it is there alone.
