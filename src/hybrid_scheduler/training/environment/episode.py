@@ -187,7 +187,7 @@ class Episode:
             write_observation(
                 devices,
                 self._features[task],
-                self._times[task],
+                self._expected(task),
                 self._order,
                 self.terms.second,
                 self._most_watts,
@@ -197,6 +197,12 @@ class Episode:
             )
         return x
 
+    def _expected(self, position: int) -> FloatArray:
+        """Seconds expected of a task; as estimates tell it, the data of its parents is in them."""
+        if self.terms.estimates and self._node.handed(position):
+            return self._node.times(position)
+        return self._times[position]
+
     def decision_of(self, action: int) -> Decision:
         """What an action means for the task at hand."""
         terms, node, task = self.terms, self._node, self.position
@@ -205,7 +211,7 @@ class Episode:
             terms.fractions,
             node.devices,
             node.facts,
-            self._times[task],
+            self._expected(task),
             self._order,
             self._cpus,
             self._completion,
@@ -222,7 +228,7 @@ class Episode:
             terms.fractions,
             node.devices,
             node.facts,
-            self._times[task],
+            self._expected(task),
             self._order,
             self._cpus,
             self._completion,
@@ -259,7 +265,7 @@ class Episode:
         if self.over:
             finished = np.concatenate([finished, node.take_outcomes(np.inf)])
         else:
-            expect_completion(node.devices, self._times[node.current], self._completion)
+            expect_completion(node.devices, self._expected(node.current), self._completion)
             if self.terms.ranked:
                 rank_devices(node.devices, self._completion, self._order)
         return finished
