@@ -201,7 +201,8 @@ class Episode:
         """Seconds expected of a task; as estimates tell it, the data of its parents is in them."""
         if self.terms.estimates and self._node.handed(position):
             return self._node.times(position)
-        return self._times[position]
+        times: FloatArray = self._times[position]
+        return times
 
     def decision_of(self, action: int) -> Decision:
         """What an action means for the task at hand."""
