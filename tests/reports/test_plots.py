@@ -24,7 +24,7 @@ NAMES = [name for name in scheduler_names() if name != "example"]
 RNG = np.random.default_rng(5)
 
 
-def _estimates(spread: float = 1.0) -> dict[str, Estimate]:
+def _estimates(spread: float = 0.5) -> dict[str, Estimate]:
     return {name: estimate((1.0 + k * spread + RNG.random(5) * 0.1).tolist()) for k, name in enumerate(NAMES)}
 
 

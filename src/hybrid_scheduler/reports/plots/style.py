@@ -43,6 +43,8 @@ DASHES: dict[str, Any] = {
 DEVICE_COLOURS = ("#334155", "#fbbf24", "#f97316", "#ef4444", "#be185d", "#7e22ce", "#1d4ed8", "#0f766e")
 BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False, "fontsize": 8}
 """Where legends stand: beside the plot, never on it."""
+LEGEND_ROW, LEGEND_EDGES = 0.17, 0.9
+"""Inches of a name in a legend, and of what is above and below it."""
 MUCH = 30.0
 """Figures that differ by more than this factor are drawn on a logarithmic scale."""
 
@@ -89,12 +91,15 @@ def line_style(name: str) -> Any:
 
 
 def legend_beside(axes: Axes, order: Iterable[str] | None = None) -> None:
-    """A legend right of the plot, in this order of the names."""
+    """A legend right of the plot, in this order of the names; the figure grows with it."""
     handles, names = axes.get_legend_handles_labels()
     if order is not None:
         by_name = dict(zip(names, handles, strict=True))
         names = [name for name in order if name in by_name]
         handles = [by_name[name] for name in names]
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.set_figheight(max(figure.get_figheight(), LEGEND_ROW * len(names) + LEGEND_EDGES))
     axes.legend(handles, names, **BESIDE)
 
 
