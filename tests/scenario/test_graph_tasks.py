@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,4 +100,8 @@ def test_generated_graphs_are_what_inspect_says(tmp_path: Path) -> None:
     write_csv(tmp_path / "cholesky.csv", scenario_of(preset="cholesky:tiles=6", tasks=100).batch())
     summary = summarise_chunks(create_reader("csv").stream(tmp_path / "cholesky.csv", 1), 1)
     assert summary.kinds == {"gemm": 40, "trsm": 30, "syrk": 30, "potrf": 12}
-    assert summary.graph == GraphShape(2 * 105, 16, 2 * 15, 2)
+    tile = 960 * 960 * 8 / 1e6
+    shape = summary.graph
+    assert shape is not None
+    assert (shape.megabytes, shape.mean_megabytes) == pytest.approx((2 * 105 * tile, tile))
+    assert replace(shape, megabytes=0.0, mean_megabytes=0.0) == GraphShape(2 * 105, 16, 2 * 15, 2)
