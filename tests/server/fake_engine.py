@@ -13,7 +13,7 @@ from hybrid_scheduler.live.errors import EngineError
 from hybrid_scheduler.schedulers.registry import scheduler_class
 from hybrid_scheduler.server.store_access import StoreAccess
 from hybrid_scheduler.store import SubmittedTask
-from hybrid_scheduler.workloads.presets import find_preset
+from hybrid_scheduler.workloads.presets import find_workload
 
 SCHEDULERS = ("greedy", "oracle")
 MESSAGES = {"running": "it runs", "paused": "it is paused", "stopped": "it is stopped"}
@@ -164,7 +164,7 @@ class FakeEngine:
 
     async def _settings(self, **change: Any) -> dict[str, Any]:
         if "preset" in change:
-            find_preset(change["preset"])
+            find_workload(change["preset"])
         for name in change.get("schedulers", ()):
             scheduler_class(name)
         if "trace" in change:

@@ -12,6 +12,7 @@ from hybrid_scheduler.config import Config
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.session import Session
 from hybrid_scheduler.live.start import LiveStart
+from hybrid_scheduler.schedulers.registry import scheduler_class, scheduler_names
 from hybrid_scheduler.store import RunRow
 
 TURNS = 20
@@ -19,7 +20,9 @@ TURNS = 20
 
 
 def warm() -> int:
-    """Race a while without a store; returns how many tasks were finished."""
+    """Race a while without a store; returns how many tasks were finished. Who does not race is loaded, for the lists."""
+    for name in scheduler_names():
+        scheduler_class(name)
     plan = Plan.of(LiveStart(Config()))
     plan = replace(
         plan, schedulers=(*plan.schedulers, "sjf"), flat_out=True
