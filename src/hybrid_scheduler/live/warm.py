@@ -20,7 +20,7 @@ TURNS = 20
 
 
 def warm() -> int:
-    """Race a while without a store; returns how many tasks were finished. Who does not race is loaded, for the lists."""
+    """Race a while without a store, and load who does not race; returns how many tasks were finished."""
     for name in scheduler_names():
         scheduler_class(name)
     plan = Plan.of(LiveStart(Config()))
