@@ -4,7 +4,8 @@
 
 `FOLDER` holds WfFormat workflows (`*.json`, `*.json.gz`). Every one is read, raced on the default node (1 CPU and 4
 GPUs) and on eight unlike devices in two machines by every scheduler below, and its makespan is shown over the lower
-bound. Learners know nothing beforehand: they start cold. Exits non-zero when a file cannot be read, a schedule breaks a rule, or a makespan is below the bound.
+bound. Learners know nothing beforehand: they start cold. Exits non-zero when a file cannot be read, a schedule breaks a
+rule, or a makespan is below the bound.
 """
 
 from __future__ import annotations

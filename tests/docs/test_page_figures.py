@@ -197,8 +197,6 @@ KNOWN = {
         "the best score above 0 starts",
         "scaled to sum 1",
         "Weights of 0.5 and 0.5 thus mean",
-        "so 1 is where everything hangs on it",
-        "Outside graphs it is 0,",
     ],
     "oracle.md": ["from 0 to 100 %"],
     "physics.md": [
