@@ -104,9 +104,13 @@ def main() -> int:
         sure = [value for value, known in zip(values, proved, strict=True) if known]
         mean = float(np.mean(sure)) if sure else None
         result[name] = {"mean": float(np.mean(values)), "worst": float(np.max(values)), "mean_where_proved": mean}
-    print(f"{'makespan / optimum':<20}{'mean':>9}{'worst':>9}", file=said)
+        by_ccr = {ccr: values[k :: len(CCR)] for k, ccr in enumerate(CCR)}
+        result[name]["mean_by_ccr"] = {f"{ccr:g}": float(np.mean(some)) for ccr, some in by_ccr.items() if some}
+    columns = "".join(f"{f'CCR {ccr:g}':>9}" for ccr in CCR)
+    print(f"{'makespan / optimum':<20}{'mean':>9}{'worst':>9}{columns}", file=said)
     for name, figures in sorted(result.items(), key=lambda each: float(each[1]["mean"])):
-        print(f"{name:<20}{figures['mean']:>9.4f}{figures['worst']:>9.4f}", file=said)
+        means = "".join(f"{mean:>9.4f}" for mean in figures["mean_by_ccr"].values())
+        print(f"{name:<20}{figures['mean']:>9.4f}{figures['worst']:>9.4f}{means}", file=said)
     print(f"optimum proved for {sum(proved)} of {len(proved)} graphs; below a bound: {below or 'nobody'}", file=said)
     document = json.dumps(
         {"schedulers": result, "graphs": len(proved), "proved": sum(proved), "below": below}, indent=2
