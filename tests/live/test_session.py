@@ -130,6 +130,12 @@ def test_dependencies_of_a_trace_are_stored_with_stored_ids(tmp_path: Path) -> N
     assert rows[2].dependencies == ((FIRST, 0.0), (FIRST + 1, 12.5))
 
 
+def test_graphs_that_never_end_are_not_called_one_graph() -> None:
+    said: list[str] = []
+    begun(planned(Config.model_validate({"workload": {"preset": "fork_join:width=3,stages=1"}})), said=said)
+    assert not [line for line in said if "one graph" in line]
+
+
 def test_a_submitted_task_waits_for_data() -> None:
     """A million MB are 62.5 s on their way over the link of the GPU they were made on."""
     session = begun(planned())

@@ -157,7 +157,8 @@ class Session:
     def _open_source(self, now: float) -> None:
         """Take tasks from where the plan says; the log states what had to be assumed of a file."""
         self.source = self.plan.source(now)
-        for note in self.plan.scenario.notes:
+        # What is said of drawn tasks is of a race with an end.
+        for note in self.plan.scenario.notes if self.plan.trace is not None else ():
             self._log("info", note)
 
     def change(self, plan: Plan) -> None:
