@@ -28,8 +28,8 @@ COLUMNS = (
     *("gpu_s", "gpu_min_s", "gpu_max_s", "upload_s", "download_s"),
 )
 """What a file of another machine's measurements must have (medians and extremes, seconds)."""
-EXTREMES = 2.5
-"""The least and the greatest of seven normal figures lie about so many deviations apart (Tippett 1925: 2.70)."""
+EXTREMES = 2.7
+"""The least and the greatest of seven normal figures lie so many deviations apart on average (Tippett 1925)."""
 LARGEST_SIZE = 20_000
 
 
