@@ -1,0 +1,181 @@
+"""Lanes: where parts of tasks really run. What a pool of lanes promises to the node in front of it (`RealNode`).
+
+A lane is one device's place for one part at a time: a worker process on this machine, an actor on another. Membership and
+transport are the pool's; queues and decisions are not.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Protocol
+
+from hybrid_scheduler.model.task import FloatArray
+from hybrid_scheduler.model.view import NO_TIMES
+from hybrid_scheduler.physics.device import ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a part runs, as its work is told inside the lane.
+
+    Attributes:
+        device: The device's name, such as `gpu_0`.
+        kind: `cpu` or `gpu`.
+        accelerator: What PyTorch calls it inside the lane: `cuda` or `mps`; None on a CPU.
+    """
+
+    device: str
+    kind: str
+    accelerator: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkResult:
+    """What a piece of work gives back.
+
+    Attributes:
+        value: Its result; None where nobody wants one.
+        transfer: Seconds that data took to the device and back; not a number where nobody measured.
+        memory_mb: The most memory it held on an accelerator; not a number where nobody measured.
+    """
+
+    value: Any = None
+    transfer: float = math.nan
+    memory_mb: float = math.nan
+
+
+class Work(Protocol):
+    """What a task does. It is pickled on its way to a lane."""
+
+    @property
+    def divisible(self) -> bool:
+        """Whether a share of it can run alone."""
+
+    def runs_on(self, kind: str) -> bool:
+        """Whether it has a form for this kind of device."""
+
+    def run(self, place: Place, begin: float, share: float) -> WorkResult:
+        """Do the share of the work that begins at `begin` (0 to 1); return when it is done, waiting for the device.
+
+        Runs in a lane. Whatever it raises ends the task as failed, but `MemoryError` and PyTorch's own error of that
+        meaning, which say that the device's memory is too small.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One part on its way to a lane.
+
+    Attributes:
+        number: Unique in the pool.
+        work: What to do.
+        begin: Where its share of the work begins, 0 to 1.
+        share: How much of the work.
+        limit: Seconds after which it counts as hung and its lane is replaced.
+    """
+
+    number: int
+    work: Work
+    begin: float = 0.0
+    share: float = 1.0
+    limit: float = math.inf
+
+
+class Ending(Enum):
+    """How a job ended."""
+
+    DONE = auto()
+    RAISED = auto()
+    """The work raised an error; the lane is well."""
+    TOO_LARGE = auto()
+    """The device's memory was too small; the lane is well."""
+    DIED = auto()
+    """The lane was lost while it ran."""
+    HUNG = auto()
+    """It ran past its limit and its lane was ended."""
+    CANCELLED = auto()
+    """Its lane was ended because somebody asked (`Lanes.cancel`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A job has ended.
+
+    Attributes:
+        number: Which.
+        lane: Where.
+        ending: How.
+        start: When it began to run, by `Lanes.clock`.
+        end: When it ended.
+        result: What it gave back; of a job that is not `DONE`, nothing but what was measured.
+        joules: Energy the device took meanwhile; not a number where the machine does not tell.
+        error: Why it is not `DONE`; an error that was raised has the lane's traceback as its cause.
+    """
+
+    number: int
+    lane: int
+    ending: Ending
+    start: float
+    end: float
+    result: WorkResult = WorkResult()
+    joules: float = math.nan
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaneChange:
+    """A lane has gone, or is there (again)."""
+
+    lane: int
+    up: bool
+
+
+Event = Report | LaneChange
+
+
+class Lanes(ABC):
+    """A pool of lanes, one for each row of `cluster`. Used by one thread at a time, but for `wake`.
+
+    Lanes come up after the pool was made and say so (`LaneChange`), as they do when one was lost and is replaced. A lane
+    gets one job at a time: none before it is up, and the next only after the last one's report.
+
+    Attributes:
+        cluster: The devices, in the order of the lanes; figures nobody measured are the defaults.
+    """
+
+    cluster: ClusterSpec
+
+    @property
+    def links(self) -> FloatArray:
+        """Seconds a megabyte takes between devices (`ClusterView.links`); empty where nobody measured."""
+        return NO_TIMES
+
+    @abstractmethod
+    def clock(self) -> float:
+        """Seconds, of the clock that `Report` speaks of."""
+
+    @abstractmethod
+    def send(self, lane: int, job: Job) -> None:
+        """Give a lane its next job; returns at once.
+
+        A job that cannot be sent (its work cannot be pickled) ends as `RAISED`.
+        """
+
+    @abstractmethod
+    def wait(self, seconds: float) -> list[Event]:
+        """What has happened since the last call, after waiting for at most so many seconds if that is nothing."""
+
+    @abstractmethod
+    def cancel(self, lane: int) -> None:
+        """End what runs on a lane, by replacing it; its job is reported as `CANCELLED`."""
+
+    @abstractmethod
+    def wake(self) -> None:
+        """Have `wait` return at once, from any thread."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End every lane, whatever runs there; nothing of them is left. May be called twice."""
