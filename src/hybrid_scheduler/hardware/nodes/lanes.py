@@ -127,10 +127,17 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class LaneChange:
-    """A lane has gone, or is there (again)."""
+    """A lane has gone, or is there (again).
+
+    Attributes:
+        lane: Which.
+        up: Whether it can take a job now.
+        final: It is down and will not come back.
+    """
 
     lane: int
     up: bool
+    final: bool = False
 
 
 Event = Report | LaneChange
@@ -147,6 +154,11 @@ class Lanes(ABC):
     """
 
     cluster: ClusterSpec
+
+    @property
+    def hardware(self) -> tuple[str, ...]:
+        """What each lane's device is, so that lanes of the same word are expected to take the same time."""
+        return tuple(f"{device.kind} of node {device.node}" for device in self.cluster.devices)
 
     @property
     def links(self) -> FloatArray:
