@@ -1,7 +1,7 @@
 """Lanes: where parts of tasks really run. What a pool of lanes promises to the node in front of it (`RealNode`).
 
-A lane is one device's place for one part at a time: a worker process on this machine, an actor on another. Membership and
-transport are the pool's; queues and decisions are not.
+A lane is one device's place for one part at a time: a worker process on this machine, an actor on another. Membership
+and transport are the pool's; queues and decisions are not.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol
 
+from hybrid_scheduler.model.errors import HybridSchedulerError
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.view import NO_TIMES
 from hybrid_scheduler.physics.device import ClusterSpec
@@ -48,7 +49,7 @@ class WorkResult:
 
 
 class Work(Protocol):
-    """What a task does. It is pickled on its way to a lane."""
+    """What a task does. It is pickled on its way to a lane. Implementations inherit from it."""
 
     @property
     def divisible(self) -> bool:
@@ -56,6 +57,14 @@ class Work(Protocol):
 
     def runs_on(self, kind: str) -> bool:
         """Whether it has a form for this kind of device."""
+
+    def prepare(self, place: Place, begin: float, share: float) -> None:
+        """Have ready what is there before a task begins, such as its data in main memory. By default, nothing.
+
+        A lane calls it with what it then gives to `run`, before the clock starts and before `Job.limit` counts. What it
+        raises is as if `run` had raised it.
+        """
+        return
 
     def run(self, place: Place, begin: float, share: float) -> WorkResult:
         """Do the share of the work that begins at `begin` (0 to 1); return when it is done, waiting for the device.
@@ -82,6 +91,10 @@ class Job:
     begin: float = 0.0
     share: float = 1.0
     limit: float = math.inf
+
+
+class LaneError(HybridSchedulerError):
+    """A lane was lost, did not come up, or was ended while it ran a job."""
 
 
 class Ending(Enum):
@@ -112,7 +125,7 @@ class Report:
         end: When it ended.
         result: What it gave back; of a job that is not `DONE`, nothing but what was measured.
         joules: Energy the device took meanwhile; not a number where the machine does not tell.
-        error: Why it is not `DONE`; an error that was raised has the lane's traceback as its cause.
+        error: Why it is not `DONE`: what was raised, with the lane's traceback as its cause, or a `LaneError`.
     """
 
     number: int
@@ -146,8 +159,8 @@ Event = Report | LaneChange
 class Lanes(ABC):
     """A pool of lanes, one for each row of `cluster`. Used by one thread at a time, but for `wake`.
 
-    Lanes come up after the pool was made and say so (`LaneChange`), as they do when one was lost and is replaced. A lane
-    gets one job at a time: none before it is up, and the next only after the last one's report.
+    Lanes come up after the pool was made and say so (`LaneChange`), as they do when one was lost and is replaced. A
+    lane gets one job at a time: none before it is up, and the next only after the last one's report.
 
     Attributes:
         cluster: The devices, in the order of the lanes; figures nobody measured are the defaults.
