@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from hybrid_scheduler.hardware import Backend, Machine
+from hybrid_scheduler.hardware import Backend, ProfiledMachine
 
 
 @dataclass
@@ -77,7 +77,7 @@ class MadeUpDevice(Backend):
 
 
 @dataclass(eq=False)
-class MadeUpMachine(Machine):
+class MadeUpMachine(ProfiledMachine):
     """Two threads, of whose time `share` is really theirs."""
 
     clock: Clock

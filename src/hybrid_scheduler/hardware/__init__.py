@@ -3,14 +3,22 @@
 >>> from hybrid_scheduler.hardware import HardwareProfiler
 >>> HardwareProfiler("auto").profile_range([256, 512]).gpu_fraction  # doctest: +SKIP
 0.93
+
+The names are loaded when they are first used: every worker process imports this package, and should start fast.
 """
 
-from hybrid_scheduler.hardware.backend import Backend, Machine
-from hybrid_scheduler.hardware.machine import DEVICE_TYPES, find_machine
-from hybrid_scheduler.hardware.profile import HardwareProfile, SizeProfile, Transfer
-from hybrid_scheduler.hardware.profiler import HardwareProfiler
-from hybrid_scheduler.hardware.sizes import DEFAULT_SIZES, LARGEST_SIZE
-from hybrid_scheduler.hardware.timing import Timing
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.hardware.backend import Backend, ProfiledMachine
+    from hybrid_scheduler.hardware.machine import DEVICE_TYPES, find_machine
+    from hybrid_scheduler.hardware.profile import HardwareProfile, SizeProfile, Transfer
+    from hybrid_scheduler.hardware.profiler import HardwareProfiler
+    from hybrid_scheduler.hardware.sizes import DEFAULT_SIZES, LARGEST_SIZE
+    from hybrid_scheduler.hardware.timing import Timing
 
 __all__ = [
     "DEFAULT_SIZES",
@@ -19,9 +27,33 @@ __all__ = [
     "Backend",
     "HardwareProfile",
     "HardwareProfiler",
-    "Machine",
+    "ProfiledMachine",
     "SizeProfile",
     "Timing",
     "Transfer",
     "find_machine",
 ]
+
+_HOMES = {
+    "DEFAULT_SIZES": "sizes",
+    "DEVICE_TYPES": "machine",
+    "LARGEST_SIZE": "sizes",
+    "Backend": "backend",
+    "HardwareProfile": "profile",
+    "HardwareProfiler": "profiler",
+    "ProfiledMachine": "backend",
+    "SizeProfile": "profile",
+    "Timing": "timing",
+    "Transfer": "profile",
+    "find_machine": "machine",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"hybrid_scheduler.hardware.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

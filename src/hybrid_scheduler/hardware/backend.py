@@ -62,7 +62,7 @@ class Backend(ABC):
         """Wait until everything started has ended."""
 
 
-class Machine(ABC):
+class ProfiledMachine(ABC):
     """The devices to compare.
 
     Attributes:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hybrid_scheduler.hardware.backend import Machine
+from hybrid_scheduler.hardware.backend import ProfiledMachine
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DEVICE_TYPES = ("auto", "cpu", "cuda", "mps")
 
 
-def find_machine(device_type: str) -> Machine:
+def find_machine(device_type: str) -> ProfiledMachine:
     """This machine, with the accelerator asked for (`auto`: CUDA, else MPS, else none).
 
     Raises:
@@ -63,7 +63,7 @@ def check_device_type(device_type: str) -> None:
         raise UnknownNameError("device type", str(device_type), DEVICE_TYPES)
 
 
-class TorchMachine(Machine):
+class TorchMachine(ProfiledMachine):
     """This machine as PyTorch drives it."""
 
     def __init__(self, accelerator: Backend | None, note: str | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from hybrid_scheduler.hardware.backend import Backend, Buffer, Machine
+from hybrid_scheduler.hardware.backend import Backend, Buffer, ProfiledMachine
 from hybrid_scheduler.hardware.contention import CpuShare, contention_warning
 from hybrid_scheduler.hardware.machine import check_device_type, find_machine
 from hybrid_scheduler.hardware.profile import HardwareProfile, SizeProfile, Transfer
@@ -46,7 +46,7 @@ class HardwareProfiler:
         seed: int = 0,
         *,
         threads: int | None = None,
-        machine: Machine | None = None,
+        machine: ProfiledMachine | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         check_device_type(device_type)
