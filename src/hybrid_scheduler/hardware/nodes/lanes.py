@@ -160,7 +160,8 @@ class Lanes(ABC):
     """A pool of lanes, one for each row of `cluster`. Used by one thread at a time, but for `wake`.
 
     Lanes come up after the pool was made and say so (`LaneChange`), as they do when one was lost and is replaced. A
-    lane gets one job at a time: none before it is up, and the next only after the last one's report.
+    lane gets one job at a time: none before it is up, and the next only after the last one's report. One whose job
+    ended as `DIED`, `HUNG` or `CANCELLED` is down until it says that it is up.
 
     Attributes:
         cluster: The devices, in the order of the lanes; figures nobody measured are the defaults.

@@ -1,0 +1,688 @@
+"""A node that is real: the same protocol as the simulated one, over lanes where work really runs.
+
+Queues and decisions are here, transport is the lanes'. Every device serves its parts in the order they were decided,
+one at a time. Times are those of the clock: nothing is known before it has happened.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from hybrid_scheduler.cluster.legality import refuse_illegal
+from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, Job, LaneChange, Lanes, Report, Work
+from hybrid_scheduler.hardware.nodes.measured_times import Times
+from hybrid_scheduler.hardware.nodes.real_room import RealRoom, RoomLists
+from hybrid_scheduler.hardware.nodes.real_task import RealPart, RealTask, outcome_batch
+from hybrid_scheduler.model.decision import Decision, Part
+from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, QUEUED, SINCE
+from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, InvalidInputError
+from hybrid_scheduler.model.kernel import WAITING_COUNT, WAITING_LOG
+from hybrid_scheduler.model.node import NO_LIMIT, Change, Finished, Policy
+from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
+from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task_columns import SHARED
+from hybrid_scheduler.model.view import NO_FREE, NO_TIMES, ClusterView, task_row
+from hybrid_scheduler.model.waiting import WaitingRoom
+from hybrid_scheduler.physics.settings import Physics
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.schedulers.base import Scheduler
+
+RETRIES = 2
+"""How often a task that lost a part with its lane is decided again, before it fails."""
+OVERRUN_SHARE = 0.25
+"""A part that overruns its expected time counts as this share of the time it has run (SPEC section 4)."""
+LANE_LOST = (Ending.DIED, Ending.HUNG, Ending.CANCELLED)
+LONGEST_WAIT = 3600.0
+EXPECTING_SHARE = 0.05
+"""The share of its time a node may spend on looking again at what waiting tasks are expected to take."""
+
+
+class LostLaneError(HybridSchedulerError):
+    """A task's lane was lost too often, or no lane is left."""
+
+
+class HungError(HybridSchedulerError):
+    """A task ran past its limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A task that is over.
+
+    Attributes:
+        task: The task.
+        outcome: What happened.
+        value: The result of its work.
+        error: Why it failed; None when it did not.
+    """
+
+    task: Task
+    outcome: Outcome
+    value: Any
+    error: BaseException | None
+
+
+class RealNode:
+    """A node over lanes, for one scheduler.
+
+    Used by one thread, but for `post`. The lanes are not closed with it.
+
+    A task whose lane is lost is decided again, `retries` times at most; one that its device has no memory for goes to
+    another; one that hangs or raises fails. A part of a split that cannot be, because its work is indivisible or has no
+    form for a device, goes as a whole to the device of the larger share, or to the least-loaded one that can take it.
+
+    For a scheduler on estimates, a task of which nothing is known on some device goes there first, in order of arrival,
+    devices in turn: so something is measured.
+
+    Args:
+        scheduler: For whom: it says what it may see, and whether its tasks wait.
+        lanes: Where work runs.
+        times: What is known of times; it learns from every part that ends.
+        physics: Prices, and the penalty of splits that schedulers are told.
+        measured_first: A scheduler that expects times itself is shown those of `times`, where they are known.
+        retries: How often a task is decided again that lost its lane.
+        settled: Told of every task that is over, before its scheduler is.
+        keeping: Whether to keep every outcome for `outcomes`.
+        seed: Of the samples that schedulers are shown.
+
+    Attributes:
+        world: The devices and their prices.
+        decisions: Decisions made so far.
+
+    Raises:
+        InvalidInputError: The scheduler needs the truth, which nobody knows here.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        lanes: Lanes,
+        times: Times,
+        *,
+        physics: Physics | None = None,
+        measured_first: bool = False,
+        retries: int = RETRIES,
+        settled: Callable[[Settled], None] | None = None,
+        keeping: bool = True,
+        seed: int = 0,
+    ) -> None:
+        if scheduler.knows_truth:
+            raise InvalidInputError(
+                f"{type(scheduler).__name__} needs to know how long tasks will take, which nobody knows on a real "
+                "node; choose a scheduler that does without"
+            )
+        self._scheduler, self._lanes, self._times = scheduler, lanes, times
+        self.world = World(lanes.cluster, physics or Physics())
+        self.decisions = 0
+        self._measured_first, self._retries, self._told, self._keeping = measured_first, retries, settled, keeping
+        self._devices = self.world.public_table()
+        self._devices[:, AVAILABLE] = 0.0
+        self._facts = self.world.physics.facts()
+        self._prices = self.world.physics.busy_price(lanes.cluster).tolist()
+        self._gpu_ids = [number if number >= 0 else None for number in lanes.cluster.gpu_id.tolist()]
+        self._hardware = lanes.hardware
+        count = len(self._hardware)
+        self._gone = [False] * count
+        self._queues: list[deque[RealPart]] = [deque() for _ in range(count)]
+        self._jobs: dict[int, RealPart] = {}
+        self._job_count = 0
+        self._generator = np.random.default_rng(seed)
+        self._posted: deque[Callable[[], None]] = deque()
+        self._coming: list[tuple[float, int, RealTask]] = []
+        self._blocked: dict[int, list[RealTask]] = {}
+        self._ready: deque[RealTask] = deque()
+        self._room = RoomLists()
+        self._unknown: dict[int, RealTask] = {}
+        self._tasks: dict[int, RealTask] = {}
+        self._shown_times: dict[tuple[object, ...], FloatArray] = {}
+        self._version: tuple[int, int] = (-1, -1)
+        self._expecting, self._expect_next = 0.0, 0.0
+        self._finished: list[RealTask] = []
+        self._asked = False
+        self._open = False
+        self._turn = 0
+        self._origin = lanes.clock()
+
+    # --- tasks come ---------------------------------------------------------------------------------------------------
+
+    def begin(self, patience: float = 60.0) -> None:
+        """Wait until every lane is up or given up, and let the time begin.
+
+        Raises:
+            LostLaneError: No lane came up within so many seconds.
+        """
+        until = self._lanes.clock() + patience
+        while not all(up or gone for up, gone in zip(self._devices[:, AVAILABLE], self._gone, strict=True)):
+            left = until - self._lanes.clock()
+            if left <= 0.0:
+                break
+            self._hear(self._lanes.wait(left))
+        if not self._devices[:, AVAILABLE].any():
+            raise LostLaneError(f"none of the lanes {', '.join(self.world.cluster.names)} came up in {patience:g} s")
+        self._origin = self._lanes.clock()
+
+    def add(self, task: Task, work: Work, limit: float = math.inf) -> None:
+        """Let a task arrive, at its `arrival_time`, or now if that has passed.
+
+        Raises:
+            InvalidInputError: Its id is taken, it is wider than one device, or a parent is unknown.
+        """
+        if task.task_id in self._tasks:
+            raise InvalidInputError(f"there are two tasks with the id {task.task_id}; ids must differ")
+        if task.width != 1:
+            raise InvalidInputError(f"task {task.task_id} has width {task.width}, but on a real node it must be 1")
+        for parent in task.dependencies:
+            if parent not in self._tasks:
+                raise InvalidInputError(f"task {task.task_id} waits for task {parent}, which this node does not know")
+        shown = task if self._scheduler.uses_estimates else task.without_estimate()
+        unfinished = frozenset(parent for parent in task.dependencies if self._tasks[parent].outcome is None)
+        each = RealTask(task, shown, work, limit, parents=unfinished)
+        self._tasks[task.task_id] = each
+        heapq.heappush(self._coming, (task.arrival_time, task.task_id, each))
+
+    def post(self, action: Callable[[], None]) -> None:
+        """Have something done between two decisions, by the thread that drives the node; from any thread."""
+        self._posted.append(action)
+        self._lanes.wake()
+
+    def keep_open(self, stays: bool) -> None:
+        """Whether more tasks may come than are known: then the node waits for them instead of being over."""
+        self._open = stays
+
+    def withdraw(self, task_id: int) -> bool:
+        """Take a task back that has not begun to run; it ends as cancelled. False when it is too late."""
+        each = self._tasks.get(task_id)
+        if each is None or each.outcome is not None or any(not math.isnan(part.sent) for part in each.current):
+            return False
+        self._fail(each, CancelledError(f"task {task_id} was cancelled"))
+        return True
+
+    def abandon(self, reason: BaseException) -> None:
+        """End everything that has not finished as failed; what runs is ended with its lane."""
+        for lane, queue in enumerate(self._queues):
+            if queue and not math.isnan(queue[0].sent):
+                self._lanes.cancel(lane)
+        for each in list(self._tasks.values()):
+            if each.outcome is None:
+                self._fail(each, reason)
+
+    # --- `Node` -------------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """See `Node.now`."""
+        return self._lanes.clock() - self._origin
+
+    def advance(self, policy: Policy | None, *, until: float = math.inf, limit: int = NO_LIMIT) -> Change:
+        """See `Node.advance`; the scheduler is asked in Python for every decision."""
+        pause = 0.0
+        while True:
+            self._hear(self._lanes.wait(pause))
+            while self._posted:
+                self._posted.popleft()()
+            self._admit()
+            if self._finished and self._scheduler.observes:
+                return Change.FINISHED
+            if self.decisions >= limit:
+                return Change.PAUSED
+            while self._explore():
+                pass
+            if self._must_ask():
+                return Change.ASKED
+            now = self.now
+            if now >= until:
+                return Change.REACHED
+            if (change := self._nothing_left()) is not None:
+                return change
+            coming = self._coming[0][0] if self._coming else math.inf
+            pause = min(max(min(until, coming) - now, 0.0), LONGEST_WAIT)
+
+    def waiting(self) -> WaitingRoom:
+        """See `Node.waiting`."""
+        return RealRoom(self._room, self._head, self._generator)
+
+    def view(self) -> ClusterView:
+        """See `Node.view`."""
+        now, head = self.now, self._head
+        self._look(now)
+        self._facts[WAITING_COUNT], self._facts[WAITING_LOG] = len(self._room), self._room.mean_log
+        times = NO_TIMES if head is None or not self._scheduler.sees_times else self.times(head)
+        return ClusterView(
+            self.decisions,
+            now,
+            self._devices.copy(),
+            self._facts.copy(),
+            self.world.cluster.names,
+            times,
+            NO_FREE,
+            len(self._room),
+            _TimesById(self) if self._scheduler.sees_times else None,
+            self._lanes.links,
+            _PartsById(self._tasks),
+        )
+
+    def start(self, task: Task, decision: Decision) -> None:
+        """See `Node.start`."""
+        each = self._tasks.get(task.task_id) if isinstance(task, Task) else None
+        if each is None or not self._waits(each):
+            raise IllegalDecisionError(f"{task} is started, but it does not wait to be")
+        self._look(self.now)
+        refuse_illegal(task, decision, self._devices)
+        self._place(each, decision)
+
+    def hold(self) -> None:
+        """See `Node.hold`."""
+        self._asked = False
+
+    def take_finished(self) -> list[Finished]:
+        """See `Node.take_finished`."""
+        finished, self._finished = self._finished, []
+        names = self.world.cluster.names
+        return [
+            Finished(each.shown, each.outcome.decision(names), each.outcome, None)
+            for each in finished
+            if each.outcome is not None
+        ]
+
+    # --- what others ask ----------------------------------------------------------------------------------------------
+
+    @property
+    def waiting_tasks(self) -> int:
+        """How many tasks wait to be started."""
+        return len(self._room) + len(self._ready)
+
+    @property
+    def unfinished(self) -> int:
+        """How many tasks are not over."""
+        return sum(each.outcome is None for each in self._tasks.values())
+
+    def outcomes(self) -> OutcomeBatch:
+        """Those of all tasks that are over, in order of (arrival, id)."""
+        over = [each.outcome for each in self._tasks.values() if each.outcome is not None]
+        return outcome_batch(sorted(over, key=lambda each: (each.arrival_time, each.task_id)), self.world)
+
+    def failures(self) -> dict[int, BaseException]:
+        """Why tasks failed, by id."""
+        return {task_id: each.error for task_id, each in self._tasks.items() if each.error is not None}
+
+    def find(self, task_id: int) -> RealTask:
+        """A task by its id.
+
+        Raises:
+            KeyError: The node does not know it.
+        """
+        return self._tasks[task_id]
+
+    def times(self, each: RealTask) -> FloatArray:
+        """What the scheduler is shown of a task's times: NaN where nobody knows, infinite where it cannot run."""
+        task, runs = each.task, tuple(each.work.runs_on(kind) for kind in ("cpu", "gpu"))
+        key = task.kind, task.size, task.compute_intensity, task.memory_required, runs, each.excluded
+        times = self._shown_times.get(key)
+        if times is None:
+            times = self._expected_times(task)
+            for lane, device in enumerate(self.world.cluster.devices):
+                if not runs[device.kind == "gpu"] or self._hardware[lane] in each.excluded:
+                    times[SHARED, lane] = math.inf
+            self._shown_times[key] = times
+        return times
+
+    # --- inside -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _head(self) -> RealTask | None:
+        """The task that has its turn with a scheduler that decides at once."""
+        return self._ready[0] if self._ready and not self._scheduler.dispatches else None
+
+    def _waits(self, each: RealTask) -> bool:
+        return each.task.task_id in self._room.by_id if self._scheduler.dispatches else each is self._head
+
+    def _admit(self) -> None:
+        """Let those in that have arrived."""
+        now = self.now
+        while self._coming and self._coming[0][0] <= now:
+            _, _, each = heapq.heappop(self._coming)
+            if each.outcome is not None:
+                continue
+            if each.parents:
+                for parent in each.parents:
+                    self._blocked.setdefault(parent, []).append(each)
+            else:
+                self._be_ready(each, max(each.task.arrival_time, 0.0))
+
+    def _be_ready(self, each: RealTask, moment: float) -> None:
+        each.ready, self._asked = moment, True
+        if not self._scheduler.dispatches:
+            self._ready.append(each)
+            return
+        self._room.enter(each, self._least(each))
+        if self._scheduler.uses_estimates and np.isnan(self.times(each)[SHARED]).any():
+            self._unknown[each.task.task_id] = each
+
+    def _least(self, each: RealTask) -> float:
+        """Seconds where it is expected to take least; infinite where nobody knows."""
+        if not self._scheduler.sees_times:
+            return math.inf
+        seconds = self.times(each).sum(axis=0)
+        known = seconds[np.isfinite(seconds)]
+        return float(known.min()) if len(known) else math.inf
+
+    def _expected_times(self, task: Task) -> FloatArray:
+        scheduler = self._scheduler
+        if scheduler.expect is None:
+            return self._times.of(task).copy()
+        times = np.zeros((2, len(self._hardware)))
+        type(scheduler).expect(  # type: ignore[misc]
+            task_row(task), self._devices, self._facts, scheduler.expect_state(), times
+        )
+        if self._measured_first:
+            measured = self._times.of(task)
+            times = np.where(np.isnan(measured.sum(axis=0)), times, measured)
+        return times
+
+    def _expect_anew(self) -> None:
+        """Where more is known of times by now, look at the waiting tasks again, as far as there is time for it."""
+        if not self._scheduler.sees_times:
+            return
+        version = self._times.version, self._scheduler.expect_version
+        began = perf_counter()
+        if version == self._version:
+            return
+        self._shown_times.clear()
+        if began < self._expect_next and len(self._room) > 1:
+            return
+        self._version = version
+        self._room.expect([(each, self._least(each)) for each in self._room.tasks.values()])
+        self._unknown = {
+            task_id: each
+            for task_id, each in self._unknown.items()
+            if each.outcome is None and np.isnan(self.times(each)[SHARED]).any()
+        }
+        took = perf_counter() - began
+        self._expect_next = began + took / EXPECTING_SHARE
+
+    def _must_ask(self) -> bool:
+        up = self._devices[:, AVAILABLE] > 0.0
+        if not self._scheduler.dispatches:
+            return bool(self._ready) and bool(up.any())
+        if not (self._asked and len(self._room)):
+            return False
+        self._expect_anew()
+        return bool((up & (self._devices[:, QUEUED] == 0.0)).any() if self._scheduler.idle_only else up.any())
+
+    def _explore(self) -> bool:
+        """For a scheduler on estimates: start a task on a device of which nothing is known for it; whether one was."""
+        if not self._scheduler.uses_estimates:
+            return False
+        if self._scheduler.dispatches:
+            for each in self._unknown.values():
+                lane = self._unknown_lane(each, idle=True)
+                if lane >= 0:
+                    del self._unknown[each.task.task_id]
+                    self._place(each, Decision.whole(lane))
+                    return True
+            return False
+        head = self._head
+        lane = -1 if head is None else self._unknown_lane(head, idle=False)
+        if head is None or lane < 0:
+            return False
+        self._place(head, Decision.whole(lane))
+        return True
+
+    def _unknown_lane(self, each: RealTask, *, idle: bool) -> int:
+        """The next device in turn of which nothing is known for a task; -1 when there is none that is up (and idle)."""
+        self._expect_anew()
+        unknown = np.isnan(self.times(each)[SHARED])
+        if not unknown.any():
+            return -1
+        best = -1
+        for step in range(len(unknown)):
+            lane = (self._turn + step) % len(unknown)
+            if unknown[lane] and self._devices[lane, AVAILABLE] > 0.0:
+                queued = self._devices[lane, QUEUED]
+                if idle and queued > 0.0:
+                    continue
+                if best < 0 or queued < self._devices[best, QUEUED]:
+                    best = lane
+        if best >= 0:
+            self._turn = best + 1
+        return best
+
+    def _place(self, each: RealTask, decision: Decision) -> None:
+        """Queue the parts of a decision, as far as the work can be done so."""
+        now = self.now
+        if self._scheduler.dispatches:
+            each.overtaken += self._room.overtaken(each)
+            self._room.leave(each)
+            self._unknown.pop(each.task.task_id, None)
+        else:
+            self._ready.popleft()
+        self.decisions += 1
+        self._asked, each.decided = True, now
+        parts = self._possible(each, decision)
+        if not parts:
+            self._fail(each, InvalidInputError(f"task {each.task.task_id} has no form for any device that is up"))
+            return
+        each.placed, begin = len(parts), 0.0
+        for part in parts:
+            placed = RealPart(each, part.device, begin, part.share, part.expected)
+            each.parts.append(placed)
+            self._queues[part.device].append(placed)
+            self._devices[part.device, QUEUED] += 1.0
+            begin += part.share
+        for part in parts:
+            self._feed(part.device)
+
+    def _possible(self, each: RealTask, decision: Decision) -> Sequence[Part]:
+        """The parts as they can be carried out; none when no device that is up can."""
+        if len(decision.parts) > 1:
+            if each.work.divisible and all(self._takes(each, part.device) for part in decision.parts):
+                return decision.parts
+            larger = max(decision.parts, key=lambda part: part.share)
+            decision = Decision.whole(larger.device, larger.expected / larger.share)
+        if self._takes(each, decision.parts[0].device):
+            return decision.parts
+        up = [lane for lane in range(len(self._hardware)) if self._devices[lane, AVAILABLE] and self._takes(each, lane)]
+        if not up:
+            return ()
+        node = self.world.cluster.devices[decision.parts[0].device].node
+        devices = self.world.cluster.devices
+        return (Part(min(up, key=lambda lane: (devices[lane].node != node, self._devices[lane, QUEUED]))),)
+
+    def _takes(self, each: RealTask, lane: int) -> bool:
+        return each.work.runs_on(self.world.cluster.devices[lane].kind) and self._hardware[lane] not in each.excluded
+
+    def _feed(self, lane: int) -> None:
+        """Send a lane its next part, if it can take one."""
+        queue = self._queues[lane]
+        if not queue or not math.isnan(queue[0].sent) or not self._devices[lane, AVAILABLE]:
+            return
+        part = queue[0]
+        self._job_count += 1
+        self._jobs[self._job_count] = part
+        part.sent = self.now
+        self._lanes.send(lane, Job(self._job_count, part.owner.work, part.begin, part.share, part.owner.limit))
+
+    def _look(self, now: float) -> None:
+        """Bring the visible columns up to date."""
+        for lane, queue in enumerate(self._queues):
+            row = self._devices[lane]
+            if not queue:
+                row[SINCE], row[BACKLOG] = math.nan, 0.0
+                continue
+            head = queue[0]
+            backlog = sum(part.expected for part in queue)
+            if math.isnan(head.sent):
+                row[SINCE] = math.nan
+            else:
+                ran = max(now - head.sent, 0.0)
+                left = head.expected - ran if ran < head.expected else OVERRUN_SHARE * ran
+                row[SINCE], backlog = head.sent, backlog + left - head.expected
+            row[BACKLOG] = max(backlog, 0.0)
+
+    # --- what lanes tell ----------------------------------------------------------------------------------------------
+
+    def _hear(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._asked = True
+            if isinstance(event, LaneChange):
+                self._devices[event.lane, AVAILABLE] = 1.0 if event.up else 0.0
+                self._gone[event.lane] = event.final
+                if not event.up:
+                    self._go_down(event.lane)
+            else:
+                self._take_report(event)
+
+    def _go_down(self, lane: int) -> None:
+        """A lane has gone: what waits there, unsent, is decided again."""
+        self._devices[lane, AVAILABLE] = 0.0
+        for part in [part for part in self._queues[lane] if math.isnan(part.sent)]:
+            self._void(part.owner)
+            self._again(part.owner)
+
+    def _take_report(self, report: Report) -> None:
+        part = self._jobs.pop(report.number, None)
+        if part is None:
+            return
+        each, lane = part.owner, part.device
+        self._leave_queue(part)
+        part.start, part.end = report.start - self._origin, report.end - self._origin
+        part.joules, part.ended = report.joules, True
+        if report.ending in LANE_LOST:
+            self._go_down(lane)
+        if each.outcome is None and not part.lost:
+            self._take_ending(each, part, report)
+        self._feed(lane)
+
+    def _take_ending(self, each: RealTask, part: RealPart, report: Report) -> None:
+        match report.ending:
+            case Ending.DONE:
+                self._times.learn(each.task, part.device, (part.end - part.start) / part.share)
+                if part.share >= 1.0 or each.placed == 1:
+                    each.value = report.result.value
+                if all(other.ended for other in each.current):
+                    self._settle(each)
+            case Ending.RAISED:
+                self._fail(each, report.error or HybridSchedulerError("the work failed without a reason"))
+            case Ending.HUNG:
+                self._void(each)
+                name = self.world.cluster.names[part.device]
+                self._fail(each, HungError(f"task {each.task.task_id} ran longer than {each.limit:g} s on {name}"))
+            case Ending.CANCELLED:
+                self._fail(each, CancelledError(f"task {each.task.task_id} was cancelled"))
+            case Ending.TOO_LARGE:
+                each.excluded |= {self._hardware[part.device]}
+                self._void(each)
+                if any(self._takes(each, lane) for lane in range(len(self._hardware))):
+                    self._again(each)
+                else:
+                    self._fail(each, report.error or MemoryError("no device has the memory for it"))
+            case Ending.DIED:
+                each.losses += 1
+                self._void(each)
+                if each.losses <= self._retries:
+                    self._again(each)
+                else:
+                    name = self.world.cluster.names[part.device]
+                    times = f"{each.losses} times, the last time {name}"
+                    self._fail(each, LostLaneError(f"task {each.task.task_id} lost its lane {times}"))
+
+    def _void(self, each: RealTask) -> None:
+        """The parts of the present decision are in vain; those that run do so to their end, and it does not count."""
+        for part in each.current:
+            part.lost = True
+            if not part.ended and math.isnan(part.sent):
+                self._leave_queue(part)
+        each.placed = 0
+
+    def _leave_queue(self, part: RealPart) -> None:
+        self._queues[part.device].remove(part)
+        self._devices[part.device, QUEUED] -= 1.0
+
+    def _again(self, each: RealTask) -> None:
+        self._be_ready(each, self.now)
+
+    def _fail(self, each: RealTask, error: BaseException) -> None:
+        each.error = error
+        self._void(each)
+        if each.task.task_id in self._room.by_id:
+            self._room.leave(each)
+            self._unknown.pop(each.task.task_id, None)
+        elif each in self._ready:
+            self._ready.remove(each)
+        self._settle(each)
+
+    def _settle(self, each: RealTask) -> None:
+        outcome = each.settle(self.now, self.world, self._prices, self._gpu_ids)
+        if self._told is not None:
+            self._told(Settled(each.task, outcome, each.value, each.error))
+        each.value = None
+        if self._scheduler.observes:
+            self._finished.append(each)
+        for child in self._blocked.pop(each.task.task_id, ()):
+            if child.outcome is not None:
+                continue
+            if outcome.failed:
+                self._fail(child, LostLaneError(f"task {each.task.task_id}, which it waits for, failed"))
+                continue
+            child.parents -= {each.task.task_id}
+            if not child.parents:
+                self._be_ready(child, max(self.now, child.task.arrival_time))
+        if not self._keeping:
+            del self._tasks[each.task.task_id]
+
+    @property
+    def _comes_up(self) -> bool:
+        """Whether a lane that is down may come back."""
+        return any(not up and not gone for up, gone in zip(self._devices[:, AVAILABLE], self._gone, strict=True))
+
+    def _nothing_left(self) -> Change | None:
+        """Why to stop, if nothing more can happen by itself."""
+        if self._jobs or self._coming:
+            return None
+        if all(self._gone):
+            for each in [*self._ready, *self._room.tasks.values()]:
+                self._fail(each, LostLaneError("every lane is lost and none comes back"))
+        elif self._comes_up and (self._ready or len(self._room)):
+            return None
+        if len(self._room):
+            return Change.STALLED
+        if self._finished and self._scheduler.observes:
+            return Change.FINISHED
+        return None if self._open else Change.OVER
+
+
+class _TimesById(Mapping[int, FloatArray]):
+    def __init__(self, node: RealNode) -> None:
+        self._node = node
+
+    def __getitem__(self, task_id: int) -> FloatArray:
+        return self._node.times(self._node.find(task_id))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._node._tasks)
+
+    def __len__(self) -> int:
+        return len(self._node._tasks)
+
+
+class _PartsById(Mapping[int, tuple[Part, ...]]):
+    def __init__(self, tasks: Mapping[int, RealTask]) -> None:
+        self._tasks = tasks
+
+    def __getitem__(self, task_id: int) -> tuple[Part, ...]:
+        return tuple(Part(part.device, part.share, part.expected) for part in self._tasks[task_id].current)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)

@@ -1,0 +1,170 @@
+"""The waiting room of a real node: who waits, by expected seconds and by age."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from hybrid_scheduler.model.task import Task
+from hybrid_scheduler.model.waiting import WaitingRoom
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.hardware.nodes.real_task import RealTask
+
+SHORTEST = 1e-9
+"""Seconds below which two tasks count as equally short."""
+
+
+class RoomLists:
+    """The tasks that wait, kept in both orders; a task enters and leaves by a binary search.
+
+    Attributes:
+        by_age: Their numbers, in the order in which they became ready.
+        by_seconds: (expected seconds, number), ascending; infinite where nobody knows.
+        tasks: The tasks by number.
+        by_id: The tasks by their ids.
+    """
+
+    def __init__(self) -> None:
+        self.by_age: list[int] = []
+        self.by_seconds: list[tuple[float, int]] = []
+        self.tasks: dict[int, RealTask] = {}
+        self.by_id: dict[int, RealTask] = {}
+        self._entered = 0
+        self._logs, self._known = 0.0, 0
+
+    def __len__(self) -> int:
+        return len(self.by_age)
+
+    def enter(self, task: RealTask, seconds: float) -> None:
+        """A task has become ready; it gets the next number."""
+        task.number, task.expected = self._entered, seconds
+        self._entered += 1
+        self.tasks[task.number] = self.by_id[task.task.task_id] = task
+        self.by_age.append(task.number)
+        insort(self.by_seconds, (seconds, task.number))
+        self._count(seconds, 1)
+
+    def leave(self, task: RealTask) -> None:
+        """A task waits no more."""
+        del self.tasks[task.number], self.by_id[task.task.task_id]
+        del self.by_age[bisect_left(self.by_age, task.number)]
+        del self.by_seconds[bisect_left(self.by_seconds, (task.expected, task.number))]
+        self._count(task.expected, -1)
+
+    def expect(self, seconds: Iterable[tuple[RealTask, float]]) -> None:
+        """Tasks that wait are expected to take something else now."""
+        for task, expected in seconds:
+            task.expected = expected
+        self.by_seconds = sorted((task.expected, number) for number, task in self.tasks.items())
+        self._logs, self._known = 0.0, 0
+        for task in self.tasks.values():
+            self._count(task.expected, 1)
+
+    def overtaken(self, task: RealTask) -> int:
+        """How often tasks that became ready after this one, which waits, have left before it."""
+        before = bisect_left(self.by_age, task.number)
+        left_before = task.number - before
+        return self._entered - len(self.by_age) - left_before
+
+    @property
+    def mean_log(self) -> float:
+        """Mean of the logarithms of the expected seconds, of those that are known; 0 when none is."""
+        return self._logs / self._known if self._known else 0.0
+
+    def _count(self, seconds: float, sign: int) -> None:
+        if math.isfinite(seconds):
+            self._logs += sign * math.log(max(seconds, SHORTEST))
+            self._known += sign
+        if not self._known:
+            self._logs = 0.0  # rounding does not pile up
+
+
+class RealRoom(WaitingRoom):
+    """What a scheduler sees of those lists; or, for one that decides at once, the task that has its turn.
+
+    Args:
+        lists: Who waits.
+        alone: The task that has its turn, for a scheduler that decides at once.
+        generator: Draws samples.
+    """
+
+    def __init__(self, lists: RoomLists, alone: RealTask | None, generator: np.random.Generator) -> None:
+        self._lists, self._alone, self._generator = lists, alone, generator
+
+    @cached_property
+    def _all(self) -> list[RealTask]:
+        if self._alone is not None:
+            return [self._alone]
+        return [self._lists.tasks[number] for number in self._lists.by_age]
+
+    def __len__(self) -> int:
+        return 1 if self._alone is not None else len(self._lists)
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | list[Task]:
+        if isinstance(index, slice):
+            return [each.shown for each in self._all[index]]
+        if self._alone is None and index == 0 and self._lists.by_age:
+            return self._lists.tasks[self._lists.by_age[0]].shown
+        return self._all[index].shown
+
+    def __contains__(self, task: object) -> bool:
+        if not isinstance(task, Task):
+            return False
+        if self._alone is not None:
+            return task.task_id == self._alone.task.task_id
+        return task.task_id in self._lists.by_id
+
+    def ids(self) -> list[int]:
+        """See `WaitingRoom.ids`."""
+        return [each.task.task_id for each in self._all]
+
+    def shortest(self, count: int) -> list[Task]:
+        """See `WaitingRoom.shortest`."""
+        if self._alone is not None:
+            return [self._alone.shown][:count]
+        return [self._lists.tasks[number].shown for _, number in self._lists.by_seconds[:count]]
+
+    def oldest(self, count: int) -> list[Task]:
+        """See `WaitingRoom.oldest`."""
+        if self._alone is not None:
+            return [self._alone.shown][:count]
+        return [self._lists.tasks[number].shown for number in self._lists.by_age[:count]]
+
+    def sample(self, count: int) -> list[Task]:
+        """See `WaitingRoom.sample`."""
+        count = min(count, len(self))
+        if self._alone is not None or count == 0:
+            return [self._alone.shown][:count] if self._alone is not None else []
+        drawn = self._generator.choice(len(self._lists), size=count, replace=False)
+        return [self._lists.tasks[self._lists.by_age[int(place)]].shown for place in drawn]
+
+    def since(self, task: Task) -> float:
+        """See `WaitingRoom.since`."""
+        return self._find(task).ready
+
+    def overtaken(self, task: Task) -> int:
+        """See `WaitingRoom.overtaken`."""
+        return 0 if self._alone is not None else self._lists.overtaken(self._find(task))
+
+    def seconds_ahead(self, task: Task, *, shortest_first: bool = False) -> float:
+        """See `WaitingRoom.seconds_ahead`; what nobody knows counts as nothing."""
+        own = self._find(task)
+        if shortest_first:
+            key = own.expected, own.number
+            ahead = [seconds for seconds, number in self._lists.by_seconds if (seconds, number) < key]
+        else:
+            ahead = [each.expected for each in self._all if each.number < own.number]
+        return float(sum(seconds for seconds in ahead if math.isfinite(seconds)))
+
+    def _find(self, task: Task) -> RealTask:
+        return self._lists.by_id[task.task_id] if self._alone is None else self._alone

@@ -1,0 +1,242 @@
+"""A real node over lanes of known times does what the simulated node does; and what goes wrong is accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from simulated_lanes import SimulatedLanes, TimedWork
+
+from hybrid_scheduler.engine.driver import Driver
+from hybrid_scheduler.engine.race import Race
+from hybrid_scheduler.hardware.nodes.lanes import Ending, LaneChange
+from hybrid_scheduler.hardware.nodes.measured_times import MeasuredTimes
+from hybrid_scheduler.hardware.nodes.real_node import HungError, LostLaneError, RealNode
+from hybrid_scheduler.model.decision import Decision
+from hybrid_scheduler.model.errors import IllegalDecisionError, InvalidInputError, SchedulerError
+from hybrid_scheduler.model.node import Change
+from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
+from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.model.waiting import WaitingRoom
+from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.world import World
+from hybrid_scheduler.schedulers.base import Scheduler
+from hybrid_scheduler.schedulers.registry import create_scheduler
+from hybrid_scheduler.testing.nodes import Situation
+
+WORLD = World(ClusterSpec.default(2))
+
+
+class ToldTimes:
+    """What the cost model says of every task."""
+
+    version = 0
+
+    def __init__(self, race: Race) -> None:
+        self._race = race
+
+    def of(self, task: Task) -> FloatArray:
+        times: FloatArray = self._race.timed.nominal[self._race.tasks.position_of(task.task_id)]
+        return times
+
+    def learn(self, task: Task, lane: int, seconds: float) -> None:
+        """Nothing is learned."""
+
+
+def stream(count: int = 60) -> TaskBatch:
+    # Every figure a multiple of 2^-20, so that sums of times are exact whoever adds them.
+    drawn = Situation(WORLD).stream(count)
+    return TaskBatch.from_tasks(
+        Task(task.task_id, task.size, task.compute_intensity, task.memory_required, round(task.arrival_time, 3))
+        for task in drawn
+    )
+
+
+def timed(race: Race, tasks: Iterable[Task], **changes: object) -> list[tuple[Task, TimedWork]]:
+    realised = race.timed.realised
+    rows = [(task, realised[race.tasks.position_of(task.task_id)]) for task in tasks]
+    return [(task, TimedWork(task.task_id, row[0].tolist(), row[1].tolist(), **changes)) for task, row in rows]  # type: ignore[arg-type]
+
+
+def drive(node: RealNode, scheduler: Scheduler, work: list[tuple[Task, TimedWork]]) -> OutcomeBatch:
+    for task, todo in work:
+        node.add(task, todo)
+    driver = Driver(scheduler, node, compiled=False)
+    assert driver.run() is Change.OVER
+    driver.deliver()
+    return node.outcomes()
+
+
+NAMES = ("round_robin", "greedy", "cpu_only", "gpu_only", "mct", "sjf", "fcfs", "hybrid_ml", "hybrid_queue", "rl_agent")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_the_same_times_it_does_what_the_simulated_node_does(name: str) -> None:
+    race = Race(stream(), WORLD)
+    scheduler, again = create_scheduler(name, seed=3), create_scheduler(name, seed=3)
+    if "use_labels" in scheduler.parameters():  # nobody knows any on a real node
+        scheduler, again = (create_scheduler(name, seed=3, use_labels=False) for _ in range(2))
+    expected = race.run(scheduler, compiled=False)
+    lanes = SimulatedLanes(WORLD.cluster, WORLD.physics.coexecution_penalty)
+    node = RealNode(again, lanes, ToldTimes(race))
+    found = drive(node, again, timed(race, race.tasks))
+    assert found.failed.sum() == 0
+    same = [
+        [(p.device, round(p.share, 9)) for p in a.parts] == [(p.device, round(p.share, 9)) for p in b.parts]
+        for a, b in zip(expected, found, strict=True)
+    ]
+    assert all(same), f"{same.count(False)} of {len(same)} tasks went elsewhere"
+    np.testing.assert_allclose(found.finish_time, expected.finish_time, rtol=1e-9)
+    np.testing.assert_array_equal(found.overtaken, expected.overtaken)
+
+
+def a_node(scheduler: Scheduler, lanes: SimulatedLanes, **options: object) -> RealNode:
+    return RealNode(scheduler, lanes, MeasuredTimes(lanes.hardware), **options)  # type: ignore[arg-type]
+
+
+def equal_tasks(count: int, seconds: float = 1.0, **changes: object) -> list[tuple[Task, TimedWork]]:
+    lanes = len(WORLD.cluster.devices)
+    return [
+        (Task(i, 100.0, 0.5, 1.0), TimedWork(i, [0.0] * lanes, [seconds] * lanes, **changes))  # type: ignore[arg-type]
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize("name", ["mct", "sjf", "round_robin", "hybrid_queue"])
+def test_a_lane_that_dies_costs_a_try_and_nothing_else(name: str) -> None:
+    scheduler, died = create_scheduler(name, seed=1), set()
+
+    def ending(task_id: int, lane: int) -> Ending:
+        if task_id % 5 == 0 and task_id not in died:
+            died.add(task_id)
+            return Ending.DIED
+        return Ending.DONE
+
+    node = a_node(scheduler, SimulatedLanes(WORLD.cluster, ending=ending))
+    outcomes = drive(node, scheduler, equal_tasks(30))
+    assert len(outcomes) == 30
+    assert not outcomes.failed.any()
+    assert died == set(range(0, 30, 5))
+    assert outcomes.part_lost.sum() >= len(died)
+
+
+def test_a_task_that_kills_every_lane_fails_by_name() -> None:
+    scheduler = create_scheduler("mct")
+    lanes = SimulatedLanes(WORLD.cluster, ending=lambda task_id, lane: Ending.DIED if task_id == 3 else Ending.DONE)
+    node = a_node(scheduler, lanes)
+    outcomes = drive(node, scheduler, equal_tasks(6))
+    assert outcomes.task_id[outcomes.failed].tolist() == [3]
+    assert isinstance(node.failures()[3], LostLaneError)
+    assert outcomes.part_lost.sum() == 3
+
+
+@pytest.mark.parametrize("name", ["mct", "hybrid_queue"])
+def test_work_that_raises_or_hangs_fails_alone(name: str) -> None:
+    scheduler = create_scheduler(name)
+    lanes = SimulatedLanes(WORLD.cluster, ending=lambda task_id, lane: Ending.RAISED if task_id == 2 else Ending.DONE)
+    node = a_node(scheduler, lanes)
+    hangs = TimedWork(99, [0.0] * 3, [1e6] * 3)
+    node.add(Task(99, 100.0, 0.5, 1.0), hangs, limit=5.0)
+    outcomes = drive(node, scheduler, equal_tasks(6))
+    assert outcomes.task_id[outcomes.failed].tolist() == [2, 99]
+    assert isinstance(node.failures()[2], ValueError)
+    assert isinstance(node.failures()[99], HungError)
+
+
+def test_too_little_memory_on_a_gpu_sends_a_task_elsewhere() -> None:
+    scheduler = create_scheduler("gpu_only")
+    lanes = SimulatedLanes(WORLD.cluster, ending=lambda task_id, lane: Ending.TOO_LARGE if lane else Ending.DONE)
+    outcomes = drive(a_node(scheduler, lanes), scheduler, equal_tasks(4))
+    assert not outcomes.failed.any()
+    assert {outcome.gpu_id for outcome in outcomes} == {None}
+
+
+def test_a_part_that_cannot_be_goes_as_a_whole_to_a_device_that_can() -> None:
+    scheduler = create_scheduler("round_robin")
+    node = a_node(scheduler, SimulatedLanes(WORLD.cluster))
+    outcomes = drive(node, scheduler, equal_tasks(8, divisible=False))
+    assert {len(outcome.parts) for outcome in outcomes} == {1}
+    node = a_node(scheduler, SimulatedLanes(WORLD.cluster))
+    outcomes = drive(node, scheduler, equal_tasks(8, kinds=("cpu",)))
+    assert {part.device for outcome in outcomes for part in outcome.parts} == {"cpu_0"}
+
+
+def test_without_estimates_tasks_try_every_kind_of_device_in_turn_and_then_the_scheduler_knows() -> None:
+    scheduler = create_scheduler("mct")
+    lanes = SimulatedLanes(WORLD.cluster)
+    slow_gpu = [(task, TimedWork(task.task_id, [0.0] * 3, [1.0, 50.0, 50.0])) for task, _ in equal_tasks(40)]
+    arrivals = [(Task(t.task_id, t.size, 0.5, 1.0, arrival_time=100.0 * t.task_id), w) for t, w in slow_gpu]
+    outcomes = drive(a_node(scheduler, lanes), scheduler, arrivals)
+    devices = [outcome.parts[0].device for outcome in outcomes]
+    assert devices[0] == "cpu_0"
+    assert devices[1].startswith("gpu")
+    assert set(devices[2:]) == {"cpu_0"}
+
+
+def test_children_wait_for_parents_and_fail_with_them() -> None:
+    scheduler = create_scheduler("sjf")
+    lanes = SimulatedLanes(WORLD.cluster, ending=lambda task_id, lane: Ending.RAISED if task_id == 1 else Ending.DONE)
+    work = equal_tasks(5)
+    parents = {2: (0,), 3: (1,), 4: (3,)}
+    chained = [(Task(t.task_id, 100.0, 0.5, 1.0, dependencies=parents.get(t.task_id, ())), w) for t, w in work]
+    node = a_node(scheduler, lanes)
+    outcomes = drive(node, scheduler, chained)
+    assert outcomes.task_id[outcomes.failed].tolist() == [1, 3, 4]
+    assert outcomes[2].parts[0].start >= outcomes[0].finish_time
+    assert "task 1" in str(node.failures()[3])
+
+
+def test_lanes_that_never_come_back_end_every_task() -> None:
+    scheduler = create_scheduler("sjf")
+    lanes = SimulatedLanes(WORLD.cluster)
+    for lane in range(3):
+        lanes.change(2.5, LaneChange(lane, up=False, final=True))
+    node = a_node(scheduler, lanes)
+    outcomes = drive(node, scheduler, equal_tasks(12))
+    assert len(outcomes) == 12
+    assert 0 < outcomes.failed.sum() < 12
+    assert all(isinstance(error, LostLaneError) for error in node.failures().values())
+
+
+class Idler(Scheduler):
+    """Starts nothing."""
+
+    def dispatch(self, waiting: WaitingRoom, view: ClusterView) -> Iterable[tuple[Task, Decision]]:
+        return ()
+
+
+class Wrong(Scheduler):
+    """Names a device that is not there."""
+
+    def decide(self, task: Task, view: ClusterView) -> Decision:
+        return Decision.whole(17)
+
+
+def test_nobody_waits_for_ever_and_nothing_illegal_is_carried_out() -> None:
+    with pytest.raises(SchedulerError, match="Idler starts none of 2 waiting tasks"):
+        drive(a_node(Idler(), SimulatedLanes(WORLD.cluster)), Idler(), equal_tasks(2))
+    with pytest.raises(IllegalDecisionError, match="device that does not exist"):
+        drive(a_node(Wrong(), SimulatedLanes(WORLD.cluster)), Wrong(), equal_tasks(2))
+    with pytest.raises(InvalidInputError, match="nobody knows on a real node"):
+        a_node(create_scheduler("oracle"), SimulatedLanes(WORLD.cluster))
+
+
+def test_what_is_withdrawn_does_not_run_and_what_is_abandoned_ends() -> None:
+    scheduler = create_scheduler("sjf")
+    lanes = SimulatedLanes(WORLD.cluster)
+    node = a_node(scheduler, lanes)
+    for task, work in equal_tasks(9):
+        node.add(task, work)
+    driver = Driver(scheduler, node, compiled=False)
+    driver.run(until=0.5)
+    assert not node.withdraw(0)
+    assert node.withdraw(8)
+    driver.run(until=1.5)
+    node.abandon(InvalidInputError("enough"))
+    assert driver.run() is Change.OVER
+    outcomes = node.outcomes()
+    assert len(outcomes) == 9
+    assert 8 not in {job.work.task_id for _, job in lanes.jobs if isinstance(job.work, TimedWork)}
+    assert node.unfinished == 0
