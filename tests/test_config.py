@@ -174,8 +174,11 @@ def test_a_cluster_file(path: Path) -> None:
     assert load_cluster(path) == ClusterSpec.default(1)
     path.write_text("cluster:\n  " + bare)
     assert load_cluster(path) == ClusterSpec.default(1)
-    path.write_text(bare + "physics: {}\n")
-    with pytest.raises(InvalidInputError, match="unknown key 'physics'"):
+    path.write_text(bare + "workload: {}\n")
+    with pytest.raises(InvalidInputError, match="unknown key 'workload'"):
+        load_cluster(path)
+    path.write_text(bare + "physics: {noise: -1}\n")
+    with pytest.raises(InvalidInputError, match=r"physics\.noise"):
         load_cluster(path)
 
 

@@ -25,10 +25,13 @@ def test_measurements_of_another_machine_make_a_node(hms: Hms, measured: str) ->
     document = hms("calibrate", "--from", measured, "--out", "there/node.yaml", "--json", "-").document
     assert document["errors"]["matmul"]["cpu_0"] == pytest.approx(0.0, abs=1e-9)
     Path("tasks.csv").write_text("kind,size,arrival_time\nmatmul,20,0\nmatmul,800,0\n")
-    answer = hms(
-        *("compare", "--cluster", "there/node.yaml", "--trace", "tasks.csv", "--format", "kernels"),
-        *("--schedulers", "cpu_only,gpu_only,mct", "--json", "-"),
-    )
+    race = ("compare", "--cluster", "there/node.yaml", "--trace", "tasks.csv", "--format", "kernels")
+    race = (*race, "--schedulers", "cpu_only,gpu_only,mct", "--json", "-")
+    physics = hms(*race).document["cluster"]["physics"]
+    # The scatter that was measured is the node's noise, unless the command says otherwise.
+    assert physics["noise"] == pytest.approx(document["physics"]["noise"], rel=1e-3)
+    assert physics["noise"] > 0
+    answer = hms(*race, "--noise", 0)
     figures = {name: found["total_time"] for name, found in answer.document["schedulers"].items()}
     assert figures["cpu_only"] == pytest.approx(20**2 * 1e-6 + 800**2 * 1e-6, rel=1e-6)
     assert figures["gpu_only"] == pytest.approx(20**2 * 1e-7 + 800**2 * 1e-7 + 2e-3, rel=1e-6)

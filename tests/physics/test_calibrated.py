@@ -23,7 +23,7 @@ def power_law(exponent: float = 2.0) -> CalibratedCost:
         for size in SIZES
         for measurement in (
             Measurement("matmul", size, "cpu_0", 0.0, 1e-6 * size**exponent),
-            Measurement("matmul", size, "gpu_0", 1e-5, 1e-7 * size**exponent, 1e-6 * size),
+            Measurement("matmul", size, "gpu_0", 1e-6, 1e-7 * size**exponent - 1e-6, 1e-6 * size),
         )
     )
 
@@ -38,8 +38,47 @@ def tasks(*sizes: float, kind: str = "matmul") -> TaskBatch:
 @given(st.floats(100, 10_000), st.floats(0.5, 3))
 def test_a_power_law_is_met_at_every_size(size: float, exponent: float) -> None:
     times = power_law(exponent).times(tasks(size), NODE)[0]
-    assert times[FIXED].tolist() == pytest.approx([0.0, 1e-5])
-    assert times[SHARED] == pytest.approx([1e-6 * size**exponent, 1e-7 * size**exponent + 1e-6 * size], rel=1e-9)
+    assert times[FIXED].tolist() == pytest.approx([0.0, 1e-6])
+    # Launch and transfer are apart: the launch is the part's, the rest goes with its share.
+    on_gpu = 1e-7 * size**exponent - 1e-6 + 1e-6 * size
+    assert times[SHARED] == pytest.approx([1e-6 * size**exponent, on_gpu], rel=1e-9)
+
+
+def test_what_others_slow_down_is_shared_and_not_launched() -> None:
+    rows = [
+        Measurement("sort", size, "cpu_0", 1e-4, 1e-3 * size, slowdown=slowdown)
+        for size, slowdown in ((1.0, 0.2), (100.0, 0.6))
+    ]
+    cpu = ClusterSpec.default(0)
+    alone = CalibratedCost(rows).times(tasks(1.0, 10.0, 100.0, kind="sort"), cluster=cpu)
+    beside = CalibratedCost(rows, others_busy=0.5).times(tasks(1.0, 10.0, 100.0, kind="sort"), cluster=cpu)
+    assert (beside[:, FIXED] == alone[:, FIXED]).all()
+    # Half of the time others are busy; between the sizes the slowdown is linear in the logarithm.
+    assert (beside[:, SHARED, 0] / alone[:, SHARED, 0]).tolist() == pytest.approx([1.1, 1.2, 1.3])
+    with pytest.raises(InvalidInputError, match=r"others_busy is 1\.5, but it must be a share from 0 to 1"):
+        CalibratedCost(rows, others_busy=1.5)
+
+
+def test_what_a_size_does_not_tell_is_named() -> None:
+    straight = [Measurement("sort", size, "cpu_0", 0.0, size, scatter=0.05) for size in (1, 10, 100)]
+    scattered = [Measurement("sort", size, "gpu_0", 0.0, size, scatter=0.3) for size in (1, 10, 100)]
+    bent = [Measurement("fft", size, "cpu_0", 0.0, seconds) for size, seconds in ((1, 1.0), (10, 20.0), (100, 100.0))]
+    cost = CalibratedCost([*straight, *scattered, *bent])
+    assert [str(each) for each in cost.noisy()] == [
+        "sort on gpu_0: error 0 %, scatter 30 %: treat its times as noise",
+        "fft on cpu_0: error 50 %, scatter 0 %: treat its times as noise",
+    ]
+    assert cost.noise() == 0.05  # of 0.05, 0.3 and 0
+
+
+def test_the_sizes_that_all_have() -> None:
+    rows = [Measurement("sort", size, "cpu_0", 0.0, 1.0) for size in (1, 50)]
+    rows += [Measurement("fft", size, "cpu_0", 0.0, 1.0) for size in (10, 100)]
+    rows += [Measurement("axpy", size, "cpu_0", 0.0, 1.0) for size in (200, 300)]
+    cost = CalibratedCost(rows)
+    assert cost.size_range(["sort", "fft"]) == (10, 50)
+    with pytest.raises(InvalidInputError, match="no size was measured of all of fft, axpy"):
+        cost.size_range(["fft", "axpy"])
 
 
 def test_errors_are_those_of_leaving_a_size_out() -> None:

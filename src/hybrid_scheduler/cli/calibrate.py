@@ -12,7 +12,8 @@ from hybrid_scheduler.cli import options
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hybrid_scheduler.physics.calibrated import CalibratedCost
+    from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine
+    from hybrid_scheduler.physics.calibrated import CalibratedCost, Measurement
 
 Out = Annotated[
     Path, typer.Option(metavar="FILE", help="The node to write; the measurements go beside it, as FILE's name + .csv.")
@@ -50,17 +51,21 @@ def calibrate(
     """
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.hardware.calibration import check_sizes, read_measurements
-    from hybrid_scheduler.hardware.calibration_file import write_calibration
+    from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine
+    from hybrid_scheduler.hardware.calibration import check_sizes
+    from hybrid_scheduler.hardware.calibration_file import write_machine
+    from hybrid_scheduler.hardware.calibration_import import read_machine
     from hybrid_scheduler.model.errors import InvalidInputError
-    from hybrid_scheduler.physics.calibrated import CalibratedCost
+    from hybrid_scheduler.physics.device import ClusterSpec
     from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS, kernel_kind
 
     check_writable(json)
     settings = load_config(config)
     wanted = list(KERNEL_KINDS) if kinds is None else [kernel_kind(name.strip()).name for name in kinds.split(",")]
     if source is not None:
-        measured = [m for m in read_measurements(source) if m.kind in wanted]
+        imported = read_machine(source, wanted)
+        calibrated = imported.machine
+        note(f"read {', '.join(map(str, imported.files))}")
     else:
         from hybrid_scheduler.hardware import find_machine
         from hybrid_scheduler.hardware.calibration import measure
@@ -75,39 +80,31 @@ def calibrate(
         if machine.note:
             note(machine.note)
         with machine.held_steady(None), progress_bar(wanted, 1) as bar:
-            measured = []
+            measured: list[Measurement] = []
             for name in wanted:
                 measured += measure(
                     [name], numbers, accelerator=accelerator, seed=settings.simulation.seed if seed is None else seed
                 )
                 if bar is not None:
                     bar(name, 1)
-    cost = CalibratedCost(measured)
-    table = out.with_name(out.name + ".csv")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_calibration(table, measured)
-    out.write_text(_node_text(cost, table.name), encoding="utf-8")
+        devices = ClusterSpec.default(0 if accelerator is None else 1)
+        calibrated = CalibratedMachine.of(measured, devices, {}, {})
+    table = write_machine(out, calibrated)
     if json is not None:
-        document = {"node": str(out), "measurements": str(table), "errors": cost.errors(), "scatter": cost.scatter()}
-        write_json(json, document)
+        write_json(json, {"node": str(out), "measurements": str(table), **calibrated.to_json()})
     if json != STANDARD_OUTPUT:
-        _show(cost, out, table)
+        _show(calibrated, out, table)
 
 
-def _node_text(cost: CalibratedCost, table: str) -> str:
-    """The node file: what was measured, with the default figures of memory, power and price."""
-    lines = [
-        "# Written by hms calibrate; memory, watts and prices are the defaults until you correct them.",
-        "devices:",
-    ]
-    lines += [f"  - {{name: {name}, kind: {name.split('_')[0]}}}" for name in cost.devices]
-    return "\n".join([*lines, f"calibration: {table}", ""])
-
-
-def _show(cost: CalibratedCost, out: Path, table: Path) -> None:
+def _show(machine: CalibratedMachine, out: Path, table: Path) -> None:
     from rich.console import Console
 
-    Console().print(_error_table(cost))
+    Console().print(_error_table(machine.cost))
+    for noisy in machine.cost.noisy():
+        typer.echo(str(noisy))
+    for device in machine.cluster.devices:
+        if missing := machine.not_measured(device):
+            typer.echo(f"{device.name}: {', '.join(missing)} not measured: the defaults")
     typer.echo(f"Wrote {out} and {table}.")
 
 

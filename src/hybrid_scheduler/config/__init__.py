@@ -5,6 +5,14 @@ one line with the file, the key, the value and the rule; nothing wrong silently 
 """
 
 from hybrid_scheduler.config.files import DEFAULT_FILE, load_cluster, load_cluster_section, load_config
-from hybrid_scheduler.config.sections import LARGEST_SEED, Config
+from hybrid_scheduler.config.sections import LARGEST_SEED, ClusterFile, Config
 
-__all__ = ["DEFAULT_FILE", "LARGEST_SEED", "Config", "load_cluster", "load_cluster_section", "load_config"]
+__all__ = [
+    "DEFAULT_FILE",
+    "LARGEST_SEED",
+    "ClusterFile",
+    "Config",
+    "load_cluster",
+    "load_cluster_section",
+    "load_config",
+]

@@ -22,7 +22,7 @@ from hybrid_scheduler.physics.device import (
     DeviceKind,
     Disturbance,
 )
-from hybrid_scheduler.physics.settings import MemoryPolicy, Physics, Pricing, SplitModel
+from hybrid_scheduler.physics.settings import STRETCHES, MemoryPolicy, Physics, Pricing, SplitModel
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class
 from hybrid_scheduler.workloads.presets import find_workload
@@ -171,10 +171,22 @@ class ClusterSection(Section):
         return ClusterSpec(devices, disturbances, self.network_bandwidth)
 
 
+class MeasuredPhysics(Section):
+    """What `hms calibrate` measures of a machine's physics; None: what the configuration says."""
+
+    coexecution_penalty: Annotated[float | None, Field(ge=STRETCHES.low, le=STRETCHES.high)] = None
+    noise: Annotated[float | None, Field(ge=STRETCHES.low, le=STRETCHES.high)] = None
+
+
 class ClusterFile(ClusterSection):
-    """A file of its own: besides, the table of measurements that gives its times (`hms calibrate`), beside the file."""
+    """A file of its own. `hms calibrate` writes it, with the machine's physics and a table of times beside the file.
+
+    `others_busy` is the share of the time in which the other devices are taken to be busy, where that was measured.
+    """
 
     calibration: str | None = None
+    others_busy: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    physics: MeasuredPhysics = MeasuredPhysics()
 
 
 class PhysicsSection(Section):

@@ -1,21 +1,17 @@
-"""Measuring kernels on this machine's devices, and reading the measurements of another."""
+"""Measuring kernels on this machine's devices."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from statistics import stdev
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from hybrid_scheduler.hardware.timing import ENOUGH_SECONDS, FEWEST_REPEATS, WARM_UP_CALLS
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.ranges import SIZES as LEGAL_SIZES
 from hybrid_scheduler.physics.calibrated import Measurement
-from hybrid_scheduler.workloads.csv_columns import number_parser, seconds_parser
-from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS, kernel_kind
-from hybrid_scheduler.workloads.readers.columns import parse_texts, read_columns
+from hybrid_scheduler.workloads.kernel_kinds import kernel_kind
 
 if TYPE_CHECKING:
     import torch
@@ -23,13 +19,6 @@ if TYPE_CHECKING:
     from hybrid_scheduler.hardware.kernels import Kernel
 
 CPU, GPU = "cpu_0", "gpu_0"
-COLUMNS = (
-    *("kind", "size", "cpu_s", "cpu_min_s", "cpu_max_s"),
-    *("gpu_s", "gpu_min_s", "gpu_max_s", "upload_s", "download_s"),
-)
-"""What a file of another machine's measurements must have (medians and extremes, seconds)."""
-EXTREMES = 2.7
-"""The least and the greatest of seven normal figures lie so many deviations apart on average (Tippett 1925)."""
 LARGEST_SIZE = 20_000
 
 
@@ -141,31 +130,3 @@ def _median(seconds: Sequence[float]) -> float:
 
 def _scatter(seconds: Sequence[float]) -> float:
     return stdev(map(math.log, seconds)) if len(seconds) > 1 and min(seconds) > 0 else 0.0
-
-
-def read_measurements(path: Path) -> list[Measurement]:
-    """Measurements of a machine with one CPU and one GPU, from a CSV file with the columns of `COLUMNS`.
-
-    Raises:
-        InvalidInputError: Names file, line, column and the rule that is broken.
-    """
-    parsers = {name: seconds_parser() for name in COLUMNS} | {"kind": parse_texts, "size": number_parser(LEGAL_SIZES)}
-    file = read_columns(path, parsers)
-    columns = file.columns
-    measured = []
-    for row in range(len(file)):
-        kind = str(columns["kind"][row])
-        if kind not in KERNEL_KINDS:
-            raise file.error(row, "kind", f"{kind!r} must be a kernel: {', '.join(KERNEL_KINDS)}")
-        figures = {name: float(columns[name][row]) for name in COLUMNS[1:]}
-        cpu = _spread(figures["cpu_min_s"], figures["cpu_max_s"])
-        gpu = _spread(figures["gpu_min_s"], figures["gpu_max_s"])
-        moved = figures["upload_s"] + figures["download_s"]
-        measured.append(Measurement(kind, figures["size"], CPU, 0.0, figures["cpu_s"], 0.0, cpu))
-        measured.append(Measurement(kind, figures["size"], GPU, 0.0, figures["gpu_s"], moved, gpu))
-    return measured
-
-
-def _spread(least: float, greatest: float) -> float:
-    """The deviation of the logarithm that extremes like these speak of."""
-    return math.log(greatest / least) / EXTREMES if 0 < least < greatest else 0.0

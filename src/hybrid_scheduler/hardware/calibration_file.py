@@ -8,20 +8,48 @@ from pathlib import Path
 
 import numpy as np
 
+from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.ranges import SIZES, Range
 from hybrid_scheduler.physics.calibrated import CalibratedCost, Measurement
+from hybrid_scheduler.physics.device import Device
 from hybrid_scheduler.workloads.csv_columns import number_parser
 from hybrid_scheduler.workloads.readers.columns import parse_texts, read_columns
 
-COLUMNS = ("kind", "size", "device", "launch_s", "compute_s", "transfer_s", "scatter")
+COLUMNS = {
+    "kind": "kind",
+    "size": "size",
+    "device": "device",
+    "launch_s": "launch",
+    "compute_s": "compute",
+    "transfer_s": "transfer",
+    "scatter": "scatter",
+    "slowdown": "slowdown",
+}
+"""The columns of the table, and the attribute of `Measurement` that each holds."""
 NOT_NEGATIVE = Range(0.0, 1e9)
 PARSERS = {
     "kind": parse_texts,
     "size": number_parser(SIZES),
     "device": parse_texts,
-    **{name: number_parser(NOT_NEGATIVE) for name in COLUMNS[3:]},
+    **{name: number_parser(NOT_NEGATIVE) for name in list(COLUMNS)[3:]},
 }
+
+
+def write_machine(path: Path, machine: CalibratedMachine) -> Path:
+    """Write the node and, beside it, its table of measurements, whose path is given back.
+
+    Raises:
+        InvalidInputError: A file cannot be written.
+    """
+    table = path.with_name(path.name + ".csv")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_calibration(table, machine.measurements)
+        path.write_text(_node_text(machine, table.name), encoding="utf-8")
+    except OSError as error:
+        raise InvalidInputError(f"{path}: the file cannot be written: {error.strerror or error}") from error
+    return table
 
 
 def write_calibration(path: Path, measurements: Iterable[Measurement]) -> None:
@@ -34,14 +62,12 @@ def write_calibration(path: Path, measurements: Iterable[Measurement]) -> None:
         with path.open("w", encoding="utf-8", newline="") as text:
             writer = csv.writer(text, lineterminator="\n")
             writer.writerow(COLUMNS)
-            writer.writerows(
-                (m.kind, m.size, m.device, m.launch, m.compute, m.transfer, m.scatter) for m in measurements
-            )
+            writer.writerows([getattr(m, name) for name in COLUMNS.values()] for m in measurements)
     except OSError as error:
         raise InvalidInputError(f"{path}: the file cannot be written: {error.strerror or error}") from error
 
 
-def read_calibration(path: Path) -> CalibratedCost:
+def read_calibration(path: Path, others_busy: float = 0.0) -> CalibratedCost:
     """The cost model of a table of measurements.
 
     Raises:
@@ -49,12 +75,41 @@ def read_calibration(path: Path) -> CalibratedCost:
     """
     file = read_columns(path, PARSERS)
     rows = zip(*(_plain(file.columns[name]) for name in COLUMNS), strict=True)
-    measurements = [Measurement(*row) for row in rows]
+    measurements = [Measurement(**dict(zip(COLUMNS.values(), row, strict=True))) for row in rows]
     for number, measurement in enumerate(measurements):
         if not measurement.seconds > 0.0:
             raise file.error(number, "compute_s", "the times of a measurement must add up to more than 0 seconds")
-    return CalibratedCost(measurements)
+    return CalibratedCost(measurements, others_busy)
 
 
 def _plain(column: Sequence[object] | np.ndarray) -> list[object]:
     return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
+def _node_text(machine: CalibratedMachine, table: str) -> str:
+    """The node file: what was measured as figures, what was not as a comment."""
+    lines = ["# Written by hms calibrate. Prices are the defaults until you correct them."]
+    for device in machine.cluster.devices:
+        missing = machine.not_measured(device)
+        if missing:
+            lines.append(f"# {device.name}: {', '.join(missing)} not measured: the defaults.")
+    lines.append("devices:")
+    lines += [f"  - {{{_device_text(machine, device)}}}" for device in machine.cluster.devices]
+    lines.append(f"calibration: {table}")
+    if machine.others_busy:
+        lines.append("# Devices share cores' memory and links: how much of the time the others are taken to be busy.")
+        lines.append(f"others_busy: {machine.others_busy:g}")
+    lines.append("physics:")
+    lines.append("  # The median scatter of repeated runs.")
+    lines.append(f"  noise: {machine.noise:.4g}")
+    if machine.together is not None:
+        lines.append(f"  # {machine.together}")
+        lines.append(f"  coexecution_penalty: {machine.together.penalty:.4g}")
+    else:
+        lines.append("  # coexecution_penalty was not measured (nothing was split): the default.")
+    return "\n".join([*lines, ""])
+
+
+def _device_text(machine: CalibratedMachine, device: Device) -> str:
+    figures = ", ".join(f"{name}: {getattr(device, name):.6g}" for name in machine.figures_of(device))
+    return f"name: {device.name}, kind: {device.kind}" + (f", {figures}" if figures else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -14,6 +14,8 @@ from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.device import ClusterSpec
 
 LEAST_SECONDS = 1e-12
+NOISE = 0.2
+"""A relative error or a scatter above this is named as noise."""
 SLACK = 1e-9
 """How far a size may lie outside those measured, relatively: a size that was written and read is the same size."""
 
@@ -30,6 +32,8 @@ class Measurement:
         compute: Computing, with the data there.
         transfer: The way of the data to the device and back; 0 on a CPU.
         scatter: Deviation of the logarithm of the time over repeated runs.
+        slowdown: How much longer computing and moving take while the machine's other devices are busy, relatively; 0
+            where nobody measured.
     """
 
     kind: str
@@ -39,6 +43,7 @@ class Measurement:
     compute: float
     transfer: float = 0.0
     scatter: float = 0.0
+    slowdown: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -55,6 +60,7 @@ class Curve:
     compute: FloatArray
     transfer: FloatArray
     scatter: FloatArray
+    slowdown: FloatArray
 
     @classmethod
     def of(cls, measurements: Iterable[Measurement]) -> Curve:
@@ -63,21 +69,62 @@ class Curve:
         columns = [np.array([getattr(row, name) for row in rows]) for name in cls.__dataclass_fields__]
         return cls(*columns)
 
+    @property
+    def run(self) -> FloatArray:
+        """What a whole task pays beside its transfer."""
+        return self.launch + self.compute
+
     def at(self, values: FloatArray, size: FloatArray) -> FloatArray:
         """One column at other sizes: linear in the logarithms of size and value."""
-        logs = np.log(np.maximum(values, LEAST_SECONDS))
-        found = np.exp(np.interp(np.log(size), np.log(self.size), logs))
-        return np.where(found <= 2 * LEAST_SECONDS, 0.0, found)
+        return _between(self.size, values, size)
+
+    def times(self, size: FloatArray, others_busy: float) -> tuple[FloatArray, FloatArray]:
+        """`FIXED` and `SHARED` seconds at other sizes.
+
+        Run and transfer are interpolated, each for itself; of the run, the launch is what every part pays.
+        """
+        run, launch = self.at(self.run, size), self.at(self.launch, size)
+        shared = np.maximum(run - launch, 0.0) + self.at(self.transfer, size)
+        slowdown = np.interp(np.log(size), np.log(self.size), self.slowdown)
+        return launch, shared * (1.0 + others_busy * slowdown)
 
     def errors(self) -> list[float]:
         """Relative error of the whole time at every inner size when it is left out: plain cross-validation."""
-        whole = np.log(np.maximum(self.launch + self.compute + self.transfer, LEAST_SECONDS))
-        x = np.log(self.size)
+        whole = self.run + self.transfer
         errors = []
-        for i in range(1, len(x) - 1):
-            between = np.interp(x[i], x[[i - 1, i + 1]], whole[[i - 1, i + 1]])
-            errors.append(float(abs(np.expm1(between - whole[i]))))
+        for i in range(1, len(self.size) - 1):
+            ends, at = self.size[[i - 1, i + 1]], self.size[[i]]
+            guess = sum(float(_between(ends, part[[i - 1, i + 1]], at)[0]) for part in (self.run, self.transfer))
+            errors.append(float(abs(guess / whole[i] - 1.0)))
         return errors
+
+
+def _between(known: FloatArray, values: FloatArray, size: FloatArray) -> FloatArray:
+    logs = np.log(np.maximum(values, LEAST_SECONDS))
+    found = np.exp(np.interp(np.log(size), np.log(known), logs))
+    return np.where(found <= 2 * LEAST_SECONDS, 0.0, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """A kernel on a device whose times a size does not tell well.
+
+    Attributes:
+        kind: The kernel.
+        device: The device.
+        error: Median cross-validated error; None where sizes are too few.
+        scatter: Median deviation of the logarithm of the time.
+    """
+
+    kind: str
+    device: str
+    error: float | None
+    scatter: float
+
+    def __str__(self) -> str:
+        error = "unknown" if self.error is None else f"{100 * self.error:.0f} %"
+        scatter = f"{100 * self.scatter:.0f} %"
+        return f"{self.kind} on {self.device}: error {error}, scatter {scatter}: treat its times as noise"
 
 
 class CalibratedCost:
@@ -85,10 +132,15 @@ class CalibratedCost:
 
     Args:
         measurements: What was measured.
+        others_busy: The share of the time, 0 to 1, in which a task's device is taken to have busy neighbours, which
+            slow it down as measured.
     """
 
-    def __init__(self, measurements: Iterable[Measurement]) -> None:
+    def __init__(self, measurements: Iterable[Measurement], others_busy: float = 0.0) -> None:
+        if not 0.0 <= others_busy <= 1.0:
+            raise InvalidInputError(f"others_busy is {others_busy}, but it must be a share from 0 to 1")
         self.measurements = tuple(measurements)
+        self.others_busy = others_busy
         grouped: dict[tuple[str, str], list[Measurement]] = {}
         for measurement in self.measurements:
             grouped.setdefault((measurement.kind, measurement.device), []).append(measurement)
@@ -120,9 +172,22 @@ class CalibratedCost:
                 curve = self._curve(tasks.kinds[index], device)
                 size = tasks.size[rows]
                 self._refuse_outside(tasks, rows, curve, device)
-                result[rows, FIXED, column] = curve.at(curve.launch, size)
-                result[rows, SHARED, column] = curve.at(curve.compute, size) + curve.at(curve.transfer, size)
+                result[rows, FIXED, column], result[rows, SHARED, column] = curve.times(size, self.others_busy)
         return result
+
+    def size_range(self, kinds: Sequence[str]) -> tuple[float, float]:
+        """The sizes that were measured of all these kernels on every device.
+
+        Raises:
+            InvalidInputError: A kernel was not measured, or there is no such size.
+        """
+        curves = [self._curve(kind, device) for kind in kinds for device in self.devices]
+        low, high = max(float(curve.size[0]) for curve in curves), min(float(curve.size[-1]) for curve in curves)
+        if low > high:
+            raise InvalidInputError(
+                f"no size was measured of all of {', '.join(kinds)} on all devices; name kernels measured alike"
+            )
+        return low, high
 
     def errors(self) -> dict[str, dict[str, float | None]]:
         """Median cross-validated error by kind: over all devices (`all`), and on each; None where sizes are too few."""
@@ -140,6 +205,16 @@ class CalibratedCost:
         for (kind, device), curve in self.curves.items():
             result.setdefault(kind, {})[device] = float(np.median(curve.scatter))
         return result
+
+    def noisy(self) -> list[Noisy]:
+        """The kernels and devices whose error or scatter is above `NOISE`."""
+        errors, scatter = self.errors(), self.scatter()
+        every = [Noisy(kind, device, errors[kind][device], scatter[kind][device]) for kind, device in self.curves]
+        return [each for each in every if max(each.error or 0.0, each.scatter) > NOISE]
+
+    def noise(self) -> float:
+        """The deviation of a typical kernel on a typical device: the median of `scatter`."""
+        return median(found for devices in self.scatter().values() for found in devices.values())
 
     def _curve(self, kind: str, device: str) -> Curve:
         if kind not in self.kinds:

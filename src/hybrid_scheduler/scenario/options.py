@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid_scheduler.config import Config, load_cluster_section
+from hybrid_scheduler.config import ClusterFile, Config, load_cluster_section
 from hybrid_scheduler.hardware.calibration_file import read_calibration
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup, TableCost
@@ -196,10 +196,11 @@ class ScenarioOptions:
 
     def world(self, config: Config, table: TableFile | None = None, cluster: ClusterSpec | None = None) -> World:
         """The devices and their physics; a table names the devices by its columns when nobody else describes them."""
-        wanted = {name: getattr(self, name) for name in ("split", "cost", "memory_policy", "noise")}
-        section = config.physics.model_copy(update={name: value for name, value in wanted.items() if value is not None})
         own = None if self.cluster is None else load_cluster_section(Path(self.cluster))
-        cost = self._cost(config, table, None if own is None else own.calibration)
+        wanted = {} if own is None else own.physics.model_dump()
+        wanted |= {n: v for n in ("split", "cost", "memory_policy", "noise") if (v := getattr(self, n)) is not None}
+        section = config.physics.model_copy(update={name: value for name, value in wanted.items() if value is not None})
+        cost = self._cost(config, table, own)
         described = self._cluster(config, table) if own is None else own.build(0)
         return World(cluster or described, section.build(cost))
 
@@ -209,14 +210,14 @@ class ScenarioOptions:
             return config.cluster.with_devices(devices)
         return config.cluster_spec(self.gpus, self.cpus)
 
-    def _cost(self, config: Config, table: TableFile | None, calibration: str | None) -> CostModel:
-        if calibration is not None:
+    def _cost(self, config: Config, table: TableFile | None, file: ClusterFile | None) -> CostModel:
+        if file is not None and file.calibration is not None:
             for name, given in (("a table", table), ("speedup", self.speedup)):
                 if given is not None:
                     raise InvalidInputError(
-                        f"the node is calibrated ({calibration}), so {name} says nothing; leave it out"
+                        f"the node is calibrated ({file.calibration}), so {name} says nothing; leave it out"
                     )
-            return read_calibration(Path(calibration))
+            return read_calibration(Path(file.calibration), file.others_busy)
         if table is None:
             return FormulaCost(config.physics.speedup if self.speedup is None else self.speedup)
         return TableCost(table.seconds, tuple(table.tasks.task_id.tolist()), table.device_names)
