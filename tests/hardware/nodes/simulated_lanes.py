@@ -37,6 +37,8 @@ class SimulatedLanes(Lanes):
         cluster: The devices.
         penalty: Parts of splits are stretched by 1 plus this.
         ending: How the job of a task on a lane ends.
+        restart: Seconds until a lane that was lost is back.
+        tells_energy: Whether a job's joules are known.
     """
 
     def __init__(
@@ -45,8 +47,9 @@ class SimulatedLanes(Lanes):
         penalty: float = 0.0,
         ending: Callable[[int, int], Ending] = lambda task_id, lane: Ending.DONE,
         restart: float = 1.0,
+        tells_energy: bool = True,
     ) -> None:
-        self.cluster = cluster
+        self.cluster, self._tells_energy = cluster, tells_energy
         self._penalty, self._ending, self._restart = penalty, ending, restart
         self._now = 0.0
         self._running: dict[int, tuple[float, float, Job]] = {}
@@ -94,7 +97,8 @@ class SimulatedLanes(Lanes):
         if ending in (Ending.DIED, Ending.HUNG, Ending.CANCELLED):
             self._changes += [(end, LaneChange(lane, up=False)), (end + self._restart, LaneChange(lane, up=True))]
         error = None if ending is Ending.DONE else ValueError(f"{ending.name} by request")
-        return Report(job.number, lane, ending, start, end, WorkResult(job.work.task_id), error=error)
+        joules = self.cluster.devices[lane].watts * (end - start) if self._tells_energy else math.nan
+        return Report(job.number, lane, ending, start, end, WorkResult(job.work.task_id), joules, error)
 
     def cancel(self, lane: int) -> None:
         start, _, job = self._running.pop(lane)

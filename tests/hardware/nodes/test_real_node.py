@@ -72,12 +72,17 @@ def drive(node: RealNode, scheduler: Scheduler, work: list[tuple[Task, TimedWork
 NAMES = ("round_robin", "greedy", "cpu_only", "gpu_only", "mct", "sjf", "fcfs", "hybrid_ml", "hybrid_queue", "rl_agent")
 
 
+def alike(name: str) -> Scheduler:
+    """Without labels, which nobody knows on a real node, and without samples, which other nodes draw otherwise."""
+    wanted = {"use_labels": False, "shown_sampled": 0}
+    accepted = create_scheduler(name).parameters()
+    return create_scheduler(name, seed=3, **{key: value for key, value in wanted.items() if key in accepted})
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_with_the_same_times_it_does_what_the_simulated_node_does(name: str) -> None:
     race = Race(stream(), WORLD)
-    scheduler, again = create_scheduler(name, seed=3), create_scheduler(name, seed=3)
-    if "use_labels" in scheduler.parameters():  # nobody knows any on a real node
-        scheduler, again = (create_scheduler(name, seed=3, use_labels=False) for _ in range(2))
+    scheduler, again = alike(name), alike(name)
     expected = race.run(scheduler, compiled=False)
     lanes = SimulatedLanes(WORLD.cluster, WORLD.physics.coexecution_penalty)
     node = RealNode(again, lanes, ToldTimes(race))
@@ -90,6 +95,17 @@ def test_with_the_same_times_it_does_what_the_simulated_node_does(name: str) -> 
     assert all(same), f"{same.count(False)} of {len(same)} tasks went elsewhere"
     np.testing.assert_allclose(found.finish_time, expected.finish_time, rtol=1e-9)
     np.testing.assert_array_equal(found.overtaken, expected.overtaken)
+
+
+def test_an_agent_reckons_with_public_watts_where_no_machine_tells_the_joules() -> None:
+    race, parts = Race(stream(), WORLD), []
+    for tells in (True, False):
+        agent = alike("rl_agent")
+        lanes = SimulatedLanes(WORLD.cluster, WORLD.physics.coexecution_penalty, tells_energy=tells)
+        outcomes = drive(RealNode(agent, lanes, ToldTimes(race)), agent, timed(race, race.tasks))
+        assert np.isnan(outcomes.energy).all() != tells
+        parts.append([[(p.device, p.share) for p in outcome.parts] for outcome in outcomes])
+    assert parts[0] == parts[1]
 
 
 def a_node(scheduler: Scheduler, lanes: SimulatedLanes, **options: object) -> RealNode:

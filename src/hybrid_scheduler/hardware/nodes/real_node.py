@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -393,7 +392,7 @@ class RealNode:
         if not self._scheduler.sees_times:
             return
         version = self._times.version, self._scheduler.expect_version
-        began = perf_counter()
+        began = self._lanes.clock()
         if version == self._version:
             return
         self._shown_times.clear()
@@ -406,7 +405,7 @@ class RealNode:
             for task_id, each in self._unknown.items()
             if each.outcome is None and np.isnan(self.times(each)[SHARED]).any()
         }
-        took = perf_counter() - began
+        took = self._lanes.clock() - began
         self._expect_next = began + took / EXPECTING_SHARE
 
     def _must_ask(self) -> bool:

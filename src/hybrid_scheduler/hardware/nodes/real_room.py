@@ -25,7 +25,7 @@ class RoomLists:
 
     Attributes:
         by_age: Their numbers, in the order in which they became ready.
-        by_seconds: (expected seconds, number), ascending; infinite where nobody knows.
+        by_seconds: (expected seconds, id), ascending; infinite where nobody knows.
         tasks: The tasks by number.
         by_id: The tasks by their ids.
     """
@@ -47,21 +47,21 @@ class RoomLists:
         self._entered += 1
         self.tasks[task.number] = self.by_id[task.task.task_id] = task
         self.by_age.append(task.number)
-        insort(self.by_seconds, (seconds, task.number))
+        insort(self.by_seconds, (seconds, task.task.task_id))
         self._count(seconds, 1)
 
     def leave(self, task: RealTask) -> None:
         """A task waits no more."""
         del self.tasks[task.number], self.by_id[task.task.task_id]
         del self.by_age[bisect_left(self.by_age, task.number)]
-        del self.by_seconds[bisect_left(self.by_seconds, (task.expected, task.number))]
+        del self.by_seconds[bisect_left(self.by_seconds, (task.expected, task.task.task_id))]
         self._count(task.expected, -1)
 
     def expect(self, seconds: Iterable[tuple[RealTask, float]]) -> None:
         """Tasks that wait are expected to take something else now."""
         for task, expected in seconds:
             task.expected = expected
-        self.by_seconds = sorted((task.expected, number) for number, task in self.tasks.items())
+        self.by_seconds = sorted((task.expected, task_id) for task_id, task in self.by_id.items())
         self._logs, self._known = 0.0, 0
         for task in self.tasks.values():
             self._count(task.expected, 1)
@@ -132,7 +132,7 @@ class RealRoom(WaitingRoom):
         """See `WaitingRoom.shortest`."""
         if self._alone is not None:
             return [self._alone.shown][:count]
-        return [self._lists.tasks[number].shown for _, number in self._lists.by_seconds[:count]]
+        return [self._lists.by_id[task_id].shown for _, task_id in self._lists.by_seconds[:count]]
 
     def oldest(self, count: int) -> list[Task]:
         """See `WaitingRoom.oldest`."""
@@ -160,8 +160,8 @@ class RealRoom(WaitingRoom):
         """See `WaitingRoom.seconds_ahead`; what nobody knows counts as nothing."""
         own = self._find(task)
         if shortest_first:
-            key = own.expected, own.number
-            ahead = [seconds for seconds, number in self._lists.by_seconds if (seconds, number) < key]
+            key = own.expected, own.task.task_id
+            ahead = [each[0] for each in self._lists.by_seconds if each < key]
         else:
             ahead = [each.expected for each in self._all if each.number < own.number]
         return float(sum(seconds for seconds in ahead if math.isfinite(seconds)))

@@ -6,6 +6,7 @@ for every node; what it has learned of devices holds for the node at hand (`devi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ from hybrid_scheduler.learning.drift_probe import PROBES, DriftProbe, device_gro
 from hybrid_scheduler.learning.pending_decisions import PendingDecision, PendingDecisions
 from hybrid_scheduler.learning.running_means import RunningMeans
 from hybrid_scheduler.model.decision import Decision, Part
-from hybrid_scheduler.model.device_columns import AVAILABLE, GPU, KIND, MEMORY
+from hybrid_scheduler.model.device_columns import AVAILABLE, GPU, KIND, MEMORY, WATTS
 from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.objective import Objective
 from hybrid_scheduler.model.outcome import Outcome
@@ -317,9 +318,10 @@ class Agent:
             return
         self.seen += 1
         time = self._counted_time(task, outcome)
-        self.means.average(time, outcome.energy, outcome.cost, pending.fastest)
+        energy = self._energy(decision, outcome)
+        self.means.average(time, energy, outcome.cost, pending.fastest)
         self._weigh()
-        paid = self.params[GOALS : GOALS + 3] / self.params[USUAL : USUAL + 3] @ (time, outcome.energy, outcome.cost)
+        paid = self.params[GOALS : GOALS + 3] / self.params[USUAL : USUAL + 3] @ (time, energy, outcome.cost)
         self.means.reward += REWARD_RATE * (-float(paid) - self.means.reward)
         raw, records = np.array(raw_features(task_row(task))), [p for p in outcome.parts if not p.lost]
         narrow = task.width == 1  # a gang takes its time on every device
@@ -344,6 +346,15 @@ class Agent:
         self.pending.finish(pending, time)
         self.pending.move_complete(self.deep.transitions)
         self._step()
+
+    def _energy(self, decision: Decision, outcome: Outcome) -> float:
+        """Joules; where no machine told them, what the public watts say of the busy seconds."""
+        if not math.isnan(outcome.energy) or self.table is None:
+            return outcome.energy
+        records = (record for record in outcome.parts if not record.lost)
+        watts = self.table[:, PUBLIC.index(WATTS)]
+        busy = zip(decision.parts, records, strict=True)
+        return float(sum(watts[part.device] * (record.end - record.start) for part, record in busy))
 
     def _counted_time(self, task: Task, outcome: Outcome) -> float:
         """The time a decision answers for; how long a task waited for its parents was decided with them."""
