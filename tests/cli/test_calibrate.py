@@ -48,6 +48,19 @@ def test_a_size_that_was_not_measured_is_refused(hms: Hms, measured: str) -> Non
     assert "matmul of size 2000 lies outside what was measured on cpu_0 (10 to 1000)" in answer.err
 
 
+def test_kernels_are_what_a_calibrated_node_races_on(hms: Hms, measured: str) -> None:
+    hms("calibrate", "--from", measured)
+    race = ("compare", "--cluster", "node.yaml", "--schedulers", "mct", "--json", "-")
+    drawn = hms(*race, "--tasks", 50).document
+    assert drawn["workload"]["preset"] == "kernels:kinds=matmul,sizes=10-1000"
+    generated = ("generate", "--preset", "kernels:kinds=matmul", "--cluster", "node.yaml", "--tasks", 50)
+    hms(*generated, "--out", "kernels.csv")
+    assert Path("kernels.csv").read_text().startswith("task_id,kind,size,arrival_time\n0,matmul,")
+    # The same tasks, drawn or from the file.
+    read = hms(*race, "--trace", "kernels.csv").document
+    assert read["schedulers"]["mct"]["makespan"] == pytest.approx(drawn["schedulers"]["mct"]["makespan"])
+
+
 def test_this_machine_is_measured(hms: Hms) -> None:
     answer = hms("calibrate", "--kinds", "loop,axpy", "--sizes", "10,20")
     assert answer.code == 0

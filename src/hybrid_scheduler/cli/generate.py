@@ -46,15 +46,17 @@ def generate(
     json: options.Json = None,
     config: options.Config = None,
 ) -> None:
-    """Write a stream of tasks to a CSV file.
+    """Write a stream of tasks to a CSV file; of preset kernels kind, size, arrival and id alone.
 
     The node (--gpus, --cluster, --speedup) matters only for --load, which is a share of its capacity.
     """
     from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, write_json
     from hybrid_scheduler.config import load_config
     from hybrid_scheduler.scenario import ScenarioOptions
+    from hybrid_scheduler.scenario.sources import KernelTasks
     from hybrid_scheduler.workloads import write_csv
     from hybrid_scheduler.workloads.generator import statistics
+    from hybrid_scheduler.workloads.kernel_preset import KERNEL_COLUMNS
 
     check_writable(json)
     asked = ScenarioOptions(
@@ -73,7 +75,8 @@ def generate(
         seed=seed,
     )
     scenario = asked.scenario(load_config(config))
-    write_csv(out, scenario.batch())
+    # Of kernels kind and size say everything; the reader of that name fills in the rest.
+    write_csv(out, scenario.batch(), KERNEL_COLUMNS if isinstance(scenario.source, KernelTasks) else ())
     figures = statistics(scenario.batch())
     if json is not None:
         write_json(json, {"seed": scenario.seed, "out": str(out), "workload": scenario.facts(), "statistics": figures})

@@ -63,6 +63,7 @@ Preset = Annotated[
     typer.Option(
         metavar="NAME",
         help="Kind of workload: mixed (default), gpu_favourable, cpu_favourable, uniform, bursty, drift, or drift:A:B;"
+        " kernels, or kernels:kinds=matmul+sort,sizes=100-2000;"
         " graphs: layered, fork_join, cholesky, lu, qr, map_reduce, with parameters like cholesky:tiles=10.",
         show_default=False,
     ),
@@ -149,6 +150,15 @@ Seed = Annotated[
         metavar="N",
         help="Same seed, same tasks, same results; default 42.",
         show_default=False,
+    ),
+]
+Workers = Annotated[
+    str,
+    typer.Option(
+        "--node",
+        metavar="NODE",
+        help="Where the parts run: machine (processes here), ray (a Ray cluster that is started for it and ended after)"
+        " or ray://HOST:PORT (one that runs). Same results.",
     ),
 ]
 Json = Annotated[

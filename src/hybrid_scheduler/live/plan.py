@@ -160,7 +160,7 @@ class Plan:
     def _source(self, traces: Path, change: dict[str, Any]) -> Source:
         """Where tasks come from after a change."""
         if change.get("preset") is not None:
-            return ScenarioOptions(preset=change["preset"]).preset_tasks(self.config)
+            return ScenarioOptions(preset=change["preset"]).preset_tasks(self.config, self.world)
         return RecordedTasks.read(_inside(traces, change["trace"]), self.seed)
 
 

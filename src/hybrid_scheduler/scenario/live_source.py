@@ -9,9 +9,10 @@ import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import Dependency, FloatArray, TaskBatch
-from hybrid_scheduler.scenario.sources import GraphTasks, PresetTasks, Source
+from hybrid_scheduler.scenario.sources import GraphTasks, KernelTasks, PresetTasks, Source
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.graphs.stream import draw_graphs, joined
+from hybrid_scheduler.workloads.kernel_preset import KernelDrawing
 
 BLOCK = 4096
 
@@ -106,6 +107,8 @@ class LiveSource:
 def _blocks(source: Source, seed: int) -> Iterator[_Block]:
     if isinstance(source, GraphTasks):
         return _graphs(source, seed)
+    if isinstance(source, KernelTasks):
+        return _kernels(source, seed)
     return _drawn(source, seed) if isinstance(source, PresetTasks) else _repeated(source.tasks)
 
 
@@ -128,6 +131,15 @@ def _drawn(source: PresetTasks, seed: int) -> Iterator[_Block]:
         )
         yield _Block(tasks, np.diff(block.arrival_time, prepend=clock))
         clock = float(block.arrival_time[-1])
+
+
+def _kernels(source: KernelTasks, seed: int) -> Iterator[_Block]:
+    """The tasks a preset of kernels draws, in blocks."""
+    drawing, clock = KernelDrawing(source.kernels, seed), 0.0
+    while True:
+        tasks = drawing.take(BLOCK)
+        yield _Block(tasks, np.diff(tasks.arrival_time, prepend=clock))
+        clock = float(tasks.arrival_time[-1])
 
 
 def _repeated(trace: TaskBatch) -> Iterator[_Block]:

@@ -13,6 +13,7 @@ import numpy as np
 from hybrid_scheduler.config import ClusterFile, Config, load_cluster_section
 from hybrid_scheduler.hardware.calibration_file import read_calibration
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.physics.calibrated import CalibratedCost
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup, TableCost
 from hybrid_scheduler.physics.device import ClusterSpec, Device
 from hybrid_scheduler.physics.settings import MemoryPolicy, Pricing, SplitModel
@@ -23,11 +24,12 @@ from hybrid_scheduler.scenario.sources import (
     RANGES,
     Estimates,
     GraphTasks,
+    KernelTasks,
     PresetTasks,
     RecordedTasks,
     Source,
 )
-from hybrid_scheduler.workloads import TableFile, TraceFile, find_graph, read_table
+from hybrid_scheduler.workloads import KernelPreset, TableFile, TraceFile, find_graph, find_kernels, read_table
 from hybrid_scheduler.workloads.readers.registry import read_workload
 from hybrid_scheduler.workloads.recorded import Assumption
 from hybrid_scheduler.workloads.shapes import Range
@@ -40,7 +42,8 @@ class ScenarioOptions:
     """What a caller may say about a scenario; None: what the configuration says.
 
     Attributes:
-        preset: Kind of workload, graphs with parameters such as `cholesky:tiles=10`.
+        preset: Kind of workload, graphs with parameters such as `cholesky:tiles=10`, kernels with parameters such as
+            `kernels:kinds=matmul+sort,sizes=100-2000`. On a calibrated node it is `kernels` unless somebody says.
         trace: File of tasks in any registered format, instead of a preset; one with times per device is a table too.
         format: The format of the trace; recognised by content unless given.
         table: CSV file of times per task and device.
@@ -132,6 +135,7 @@ class ScenarioOptions:
         table = None if self.table is None else read_table(self.table)
         source: Source
         cluster: ClusterSpec | None = None
+        world: World | None = None
         arrivals = self.arrivals(None)
         if self.trace is not None:
             name, file = read_workload(self.trace, seed, self.format)
@@ -145,7 +149,8 @@ class ScenarioOptions:
         elif table is not None and self.table is not None:
             source = RecordedTasks.of(table, self.table, "table")
         else:
-            source = self.preset_tasks(config)
+            world = self.world(config)
+            source = self.preset_tasks(config, world)
             arrivals = self.arrivals(config)
         count = self._count(source, config, default_tasks)
         if arrivals is None and not isinstance(source, RecordedTasks):
@@ -153,7 +158,7 @@ class ScenarioOptions:
             arrivals = None if alone else Load(default_load)
         return Scenario(
             source,
-            self.world(config, table, cluster),
+            world or self.world(config, table, cluster),
             count,
             arrivals,
             seed,
@@ -222,25 +227,34 @@ class ScenarioOptions:
             return FormulaCost(config.physics.speedup if self.speedup is None else self.speedup)
         return TableCost(table.seconds, tuple(table.tasks.task_id.tolist()), table.device_names)
 
-    def preset_tasks(self, config: Config) -> PresetTasks | GraphTasks:
+    def preset_tasks(self, config: Config, world: World) -> PresetTasks | GraphTasks | KernelTasks:
         """The tasks of a preset, in the ranges of caller or file.
 
+        Args:
+            config: What file and environment say.
+            world: The node; kernels are those that it knows.
+
         Raises:
-            InvalidInputError: There is no such preset, or it makes graphs, whose tasks are what they are.
+            InvalidInputError: There is no such preset, or it makes graphs or kernels, whose tasks are what they are.
         """
         preset = config.workload.preset if self.preset is None else self.preset
+        said = self.preset is not None or "preset" in config.workload.model_fields_set
+        if not said and isinstance(world.physics.cost, CalibratedCost):
+            preset = KernelPreset.name
         ranges = {name: getattr(self, name) for name in RANGES}
         if preset == config.workload.preset:
             # The file's ranges are those of its own preset; another preset asked for by hand is meant as it is.
             ranges = {name: getattr(config.workload, name) if own is None else own for name, own in ranges.items()}
-        if find_graph(preset) is not None:
+        kernels = find_kernels(preset)
+        if kernels is not None or find_graph(preset) is not None:
+            what = "whole graphs" if kernels is None else "kernels"
             own = {**ranges, "dependency_prob": self.dependency_prob, "max_dependencies": self.max_dependencies}
             for name, value in own.items():
                 if value is not None:
                     raise InvalidInputError(
-                        f"{name} ({value}) is for single tasks, but preset {preset} makes whole graphs; leave one out"
+                        f"{name} ({value}) is for single tasks, but preset {preset} makes {what}; leave one out"
                     )
-            return GraphTasks(preset)
+            return GraphTasks(preset) if kernels is None else KernelTasks.known_to(kernels, world.physics.cost)
         return PresetTasks(
             preset,
             **ranges,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -10,12 +11,15 @@ import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray, TaskBatch, sizes_of
+from hybrid_scheduler.physics.calibrated import CalibratedCost
+from hybrid_scheduler.physics.cost import CostModel
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.workloads.arrivals import PoissonArrivals
 from hybrid_scheduler.workloads.capacity import SAMPLE_SEED, capacity, capacity_of_tasks
 from hybrid_scheduler.workloads.generator import WorkloadGenerator
 from hybrid_scheduler.workloads.graphs.base import GraphPreset
 from hybrid_scheduler.workloads.graphs.stream import graph_workload, graphs_for
+from hybrid_scheduler.workloads.kernel_preset import KernelDrawing, KernelPreset
 from hybrid_scheduler.workloads.presets import find_preset, find_workload
 from hybrid_scheduler.workloads.readers.registry import read_workload
 from hybrid_scheduler.workloads.recorded import Assumption, RecordedFile, TableFile
@@ -32,8 +36,8 @@ REQUESTED = (
 Estimates = Literal["requested", "nominal"]
 """What schedulers are told of the times of a trace: what its users asked for, or what the cost model says."""
 RANGES = ("size_range", "intensity_range", "memory_range")
-GRAPH_SAMPLE = 20_000
-"""Tasks of the fixed sample of graphs whose capacity counts."""
+FIXED_SAMPLE = 20_000
+"""Tasks of the fixed sample of graphs, or of kernels, whose capacity counts."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ class GraphTasks:
 
     def capacity(self, world: World) -> float:
         """Tasks per second that a node can do at most, whatever waits for whatever."""
-        return capacity_of_tasks(graph_workload(self.graph, SAMPLE_SEED, GRAPH_SAMPLE, UNTIMED_RATE), world)
+        return capacity_of_tasks(graph_workload(self.graph, SAMPLE_SEED, FIXED_SAMPLE, UNTIMED_RATE), world)
 
     def graphs(self, count: int | None) -> int:
         """How many graphs have at least so many tasks; one when nobody says how many."""
@@ -128,6 +132,44 @@ class GraphTasks:
     def facts(self) -> dict[str, object]:
         """For a document: the parameters of a graph and its tasks."""
         return {"graph": {**self.graph.parameters, "tasks": self.graph.tasks}}
+
+
+@dataclass(frozen=True)
+class KernelTasks:
+    """Kernels drawn from a preset.
+
+    Attributes:
+        kernels: Kinds and sizes.
+    """
+
+    kernels: KernelPreset = KernelPreset()
+
+    @classmethod
+    def known_to(cls, kernels: KernelPreset, cost: CostModel) -> KernelTasks:
+        """Kernels of a node; on a calibrated one, where nobody names kinds or sizes, those that were measured."""
+        if isinstance(cost, CalibratedCost):
+            kinds = kernels.kinds if "kinds" in kernels.given else cost.kinds
+            low, high = cost.size_range(kinds)
+            sizes = kernels.sizes if "sizes" in kernels.given else (float(math.ceil(low)), float(math.floor(high)))
+            return cls(replace(kernels, kinds=kinds, sizes=sizes))
+        return cls(kernels)
+
+    @property
+    def preset(self) -> str:
+        """Its name and parameters."""
+        return self.kernels.text
+
+    def capacity(self, world: World) -> float:
+        """Tasks per second that a node can do at most."""
+        return capacity_of_tasks(KernelDrawing(self.kernels, SAMPLE_SEED).take(FIXED_SAMPLE), world)
+
+    def draw(self, seed: int, count: int, rate: float | None) -> TaskBatch:
+        """So many tasks; without a rate their arrivals mean nothing."""
+        return WorkloadGenerator(seed).generate(self.kernels, count, UNTIMED_RATE if rate is None else rate)
+
+    def facts(self) -> dict[str, object]:
+        """For a document: kinds and sizes."""
+        return {"kernels": {"kinds": list(self.kernels.kinds), "sizes": list(self.kernels.sizes)}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +315,7 @@ class RecordedTasks:
         return tasks.with_arrivals(first + (tasks.arrival_time - first) * (observed / rate))
 
 
-Source = PresetTasks | GraphTasks | RecordedTasks
+Source = PresetTasks | GraphTasks | KernelTasks | RecordedTasks
 
 
 def observed_rate(tasks: TaskBatch) -> float | None:

@@ -13,7 +13,8 @@ from hybrid_scheduler.model import InvalidInputError, Task, TaskBatch
 from hybrid_scheduler.workloads.csv_trace import read_csv, task_columns, write_csv
 from hybrid_scheduler.workloads.graphs.base import GraphPreset
 from hybrid_scheduler.workloads.graphs.stream import graph_workload, stream_tasks
-from hybrid_scheduler.workloads.presets import Preset, find_preset, find_workload
+from hybrid_scheduler.workloads.kernel_preset import KernelPreset
+from hybrid_scheduler.workloads.presets import Preset, WorkloadPreset, find_preset, find_workload
 from hybrid_scheduler.workloads.shapes import Range
 from hybrid_scheduler.workloads.synthesis import Block, Synthesis, WorkloadSpec
 
@@ -58,7 +59,7 @@ class WorkloadGenerator:
         compute_intensity_range: Range | None = _DEFAULT_RANGES[1],
         memory_range: Range | None = _DEFAULT_RANGES[2],
         arrival_rate: float = 100.0,
-        preset: str | Preset | GraphPreset = "mixed",
+        preset: str | WorkloadPreset = "mixed",
         dependency_prob: float = 0.0,
         max_dependencies: int = 3,
     ) -> TaskBatch:
@@ -87,7 +88,7 @@ class WorkloadGenerator:
 
     def generate(
         self,
-        preset: str | Preset | GraphPreset = "mixed",
+        preset: str | WorkloadPreset = "mixed",
         num_tasks: int = 1000,
         arrival_rate: float = 100.0,
         *,
@@ -101,7 +102,8 @@ class WorkloadGenerator:
 
         Args:
             preset: Name of a preset (`drift:A:B` drifts between two), or one made by hand. One of graphs, such as
-                `cholesky` or `cholesky:tiles=10`, gives whole graphs, the first at 0; it has no ranges.
+                `cholesky` or `cholesky:tiles=10`, gives whole graphs, the first at 0; it has no ranges, nor has
+                `kernels` or `kernels:kinds=matmul+sort,sizes=100-2000`.
             num_tasks: From 1 to 10^8; of graphs at least so many.
             arrival_rate: Mean tasks per second.
             size_range: Lowest and highest size to map the preset's own range onto; None keeps the preset's.
@@ -126,6 +128,9 @@ class WorkloadGenerator:
         if isinstance(spec.preset, GraphPreset):
             self._last = graph_workload(spec.preset, self.seed, num_tasks, arrival_rate)
             return self._last
+        if isinstance(spec.preset, KernelPreset):
+            self._last = spec.preset.generate(self.seed, num_tasks, arrival_rate)
+            return self._last
         synthesis = Synthesis(spec, self.seed)
         blocks = [synthesis.take(min(_BATCH_BLOCK, num_tasks - i)) for i in range(0, num_tasks, _BATCH_BLOCK)]
         self._last = _whole(Block(*map(np.concatenate, zip(*blocks, strict=True))))
@@ -133,7 +138,7 @@ class WorkloadGenerator:
 
     def stream(
         self,
-        preset: str | Preset | GraphPreset = "mixed",
+        preset: str | WorkloadPreset = "mixed",
         arrival_rate: float = 100.0,
         num_tasks: int | None = None,
         *,
@@ -160,6 +165,8 @@ class WorkloadGenerator:
         )
         if isinstance(spec.preset, GraphPreset):
             return stream_tasks(spec.preset, self.seed, num_tasks, arrival_rate)
+        if isinstance(spec.preset, KernelPreset):
+            return spec.preset.stream(self.seed, num_tasks, arrival_rate)
         return _tasks(Synthesis(spec, self.seed), num_tasks)
 
     def synthesis(

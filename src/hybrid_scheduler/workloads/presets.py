@@ -8,6 +8,7 @@ from hybrid_scheduler.model import InvalidInputError, UnknownNameError
 from hybrid_scheduler.workloads.arrivals import Arrivals, BurstyArrivals, PoissonArrivals
 from hybrid_scheduler.workloads.graphs.base import GraphPreset
 from hybrid_scheduler.workloads.graphs.registry import GRAPH_PRESETS, find_graph
+from hybrid_scheduler.workloads.kernel_preset import KernelPreset, find_kernels
 from hybrid_scheduler.workloads.shapes import DriftingShapes, MixedShapes, Ranges, Shapes, UniformShapes
 
 _POISSON = PoissonArrivals()
@@ -78,7 +79,10 @@ PRESETS: dict[str, Preset] = {
     **{preset.name: preset for preset in _STEADY},
     "drift": Preset("drift", _DRIFT.summary, _DRIFT.shapes),
 }
-"""Every preset of single tasks by name; those of whole graphs are in `graphs.registry`."""
+"""Every preset of synthetic single tasks by name; those of whole graphs are in `graphs.registry`, kernels in
+`kernel_preset`."""
+
+WorkloadPreset = Preset | GraphPreset | KernelPreset
 
 
 def find_preset(name: str | Preset) -> Preset:
@@ -92,13 +96,15 @@ def find_preset(name: str | Preset) -> Preset:
         return drifting(ends[0], ends[1])
     if find_graph(name) is not None:
         raise InvalidInputError(f"preset {name!r} makes whole graphs, but here it must be one of {', '.join(PRESETS)}")
+    if find_kernels(name) is not None:
+        raise InvalidInputError(f"preset {name!r} makes kernels, but here it must be one of {', '.join(PRESETS)}")
     if name not in PRESETS:
-        raise UnknownNameError("preset", name, (*PRESETS, *GRAPH_PRESETS))
+        raise UnknownNameError("preset", name, (*PRESETS, KernelPreset.name, *GRAPH_PRESETS))
     return PRESETS[name]
 
 
-def find_workload(name: str | Preset | GraphPreset) -> Preset | GraphPreset:
-    """The preset of this name, of single tasks or of whole graphs."""
-    if isinstance(name, Preset | GraphPreset):
+def find_workload(name: str | WorkloadPreset) -> WorkloadPreset:
+    """The preset of this name, of single tasks, of kernels or of whole graphs."""
+    if isinstance(name, WorkloadPreset):
         return name
-    return find_graph(name) or find_preset(name)
+    return find_graph(name) or find_kernels(name) or find_preset(name)

@@ -12,7 +12,8 @@ from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError
 from hybrid_scheduler.model.ranges import FORMULA_SIZES, INTENSITIES, MEGABYTES
 from hybrid_scheduler.workloads.dependencies import WINDOW, draw_parents
 from hybrid_scheduler.workloads.graphs.base import GraphPreset
-from hybrid_scheduler.workloads.presets import Preset
+from hybrid_scheduler.workloads.kernel_preset import KernelPreset
+from hybrid_scheduler.workloads.presets import Preset, WorkloadPreset
 from hybrid_scheduler.workloads.shapes import Features, Range
 from hybrid_scheduler.workloads.streams import Streams
 
@@ -40,7 +41,7 @@ class Block(NamedTuple):
 class WorkloadSpec:
     """What to draw; checked when it is made. A range that is None is the preset's own; graphs have no others."""
 
-    preset: Preset | GraphPreset
+    preset: WorkloadPreset
     num_tasks: int | None
     arrival_rate: float
     size_range: Range | None
@@ -58,14 +59,19 @@ class WorkloadSpec:
         for (name, limits), wanted in zip(FEATURE_LIMITS.items(), self.ranges, strict=True):
             if wanted is not None:
                 _check_range(f"{name} range", wanted, *limits)
-                self._refuse_for_graphs(f"a {name} range")
+                self._refuse_for_others(f"a {name} range")
         if self.dependency_prob:
-            self._refuse_for_graphs("dependency_prob")
+            self._refuse_for_others("dependency_prob")
 
-    def _refuse_for_graphs(self, what: str) -> None:
+    def _refuse_for_others(self, what: str) -> None:
         if isinstance(self.preset, GraphPreset):
             raise InvalidInputError(
                 f"{what} is for presets of single tasks, but {self.preset.text} makes whole graphs; leave one out"
+            )
+        if isinstance(self.preset, KernelPreset):
+            raise InvalidInputError(
+                f"{what} is for synthetic tasks, but {self.preset.name} makes kernels, of which kind and size say "
+                f"everything; leave it out, or give sizes as in {self.preset.name}:sizes=100-2000"
             )
 
     @property
@@ -78,7 +84,7 @@ class Synthesis:
     """The state of one drawing: every call of `take` gives the tasks after those of the last."""
 
     def __init__(self, spec: WorkloadSpec, seed: int) -> None:
-        assert isinstance(spec.preset, Preset)  # graphs are drawn whole, by `graphs.stream`
+        assert isinstance(spec.preset, Preset)  # others draw themselves
         self._spec, self._preset = spec, spec.preset
         self._streams = Streams(seed)
         self._first = 0
