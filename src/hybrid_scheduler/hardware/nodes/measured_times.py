@@ -25,10 +25,11 @@ MEMORY = 32
 REMEMBERED = 10_000
 """Tasks whose times are kept at hand."""
 
+K = TypeVar("K")
 F = TypeVar("F")
 
 
-def bounded(found: dict[tuple[str, float], F]) -> dict[tuple[str, float], F]:
+def bounded(found: dict[K, F]) -> dict[K, F]:
     """The same dictionary, emptied when it has grown long."""
     if len(found) >= REMEMBERED:
         found.clear()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.cluster.legality import refuse_illegal
+from hybrid_scheduler.hardware.nodes.expectations import Expectations
 from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, Job, LaneChange, Lanes, Report, Work
 from hybrid_scheduler.hardware.nodes.measured_times import Times
 from hybrid_scheduler.hardware.nodes.real_room import RealRoom, RoomLists
@@ -29,7 +30,7 @@ from hybrid_scheduler.model.node import NO_LIMIT, Change, Finished, Policy
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.task_columns import SHARED
-from hybrid_scheduler.model.view import NO_FREE, NO_TIMES, ClusterView, task_row
+from hybrid_scheduler.model.view import NO_FREE, NO_TIMES, ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.physics.world import World
@@ -41,8 +42,6 @@ OVERRUN_SHARE = 0.25
 """A part that overruns its expected time counts as this share of the time it has run (SPEC section 4)."""
 LANE_LOST = (Ending.DIED, Ending.HUNG, Ending.CANCELLED)
 LONGEST_WAIT = 3600.0
-EXPECTING_SHARE = 0.05
-"""The share of its time a node may spend on looking again at what waiting tasks are expected to take."""
 
 
 class LostLaneError(HybridSchedulerError):
@@ -122,7 +121,7 @@ class RealNode:
         self._scheduler, self._lanes, self._times = scheduler, lanes, times
         self.world = World(lanes.cluster, physics or Physics())
         self.decisions = 0
-        self._measured_first, self._retries, self._told, self._keeping = measured_first, retries, settled, keeping
+        self._retries, self._told, self._keeping = retries, settled, keeping
         self._devices = self.world.public_table()
         self._devices[:, AVAILABLE] = 0.0
         self._facts = self.world.physics.facts()
@@ -142,9 +141,10 @@ class RealNode:
         self._room = RoomLists()
         self._unknown: dict[int, RealTask] = {}
         self._tasks: dict[int, RealTask] = {}
-        self._shown_times: dict[tuple[object, ...], FloatArray] = {}
-        self._version: tuple[int, int] = (-1, -1)
-        self._expecting, self._expect_next = 0.0, 0.0
+        kinds = [device.kind for device in lanes.cluster.devices]
+        self._expectations = Expectations(
+            scheduler, times, kinds, self._hardware, self._devices, self._facts, measured_first=measured_first
+        )
         self._finished: list[RealTask] = []
         self._asked = False
         self._open = False
@@ -323,16 +323,7 @@ class RealNode:
 
     def times(self, each: RealTask) -> FloatArray:
         """What the scheduler is shown of a task's times: NaN where nobody knows, infinite where it cannot run."""
-        task, runs = each.task, tuple(each.work.runs_on(kind) for kind in ("cpu", "gpu"))
-        key = task.kind, task.size, task.compute_intensity, task.memory_required, runs, each.excluded
-        times = self._shown_times.get(key)
-        if times is None:
-            times = self._expected_times(task)
-            for lane, device in enumerate(self.world.cluster.devices):
-                if not runs[device.kind == "gpu"] or self._hardware[lane] in each.excluded:
-                    times[SHARED, lane] = math.inf
-            self._shown_times[key] = times
-        return times
+        return self._expectations.of(each)
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
@@ -362,51 +353,16 @@ class RealNode:
         if not self._scheduler.dispatches:
             self._ready.append(each)
             return
-        self._room.enter(each, self._least(each))
-        if self._scheduler.uses_estimates and np.isnan(self.times(each)[SHARED]).any():
+        self._room.enter(each, self._expectations.least(each))
+        if self._scheduler.uses_estimates and self._expectations.unknown(each):
             self._unknown[each.task.task_id] = each
 
-    def _least(self, each: RealTask) -> float:
-        """Seconds where it is expected to take least; infinite where nobody knows."""
-        if not self._scheduler.sees_times:
-            return math.inf
-        seconds = self.times(each).sum(axis=0)
-        known = seconds[np.isfinite(seconds)]
-        return float(known.min()) if len(known) else math.inf
-
-    def _expected_times(self, task: Task) -> FloatArray:
-        scheduler = self._scheduler
-        if scheduler.expect is None:
-            return self._times.of(task).copy()
-        times = np.zeros((2, len(self._hardware)))
-        type(scheduler).expect(  # type: ignore[misc]
-            task_row(task), self._devices, self._facts, scheduler.expect_state(), times
-        )
-        if self._measured_first:
-            measured = self._times.of(task)
-            times = np.where(np.isnan(measured.sum(axis=0)), times, measured)
-        return times
-
     def _expect_anew(self) -> None:
-        """Where more is known of times by now, look at the waiting tasks again, as far as there is time for it."""
-        if not self._scheduler.sees_times:
+        """Where more is known of times by now, look at the waiting tasks again."""
+        if not self._expectations.renew(len(self._room), self.decisions):
             return
-        version = self._times.version, self._scheduler.expect_version
-        began = self._lanes.clock()
-        if version == self._version:
-            return
-        self._shown_times.clear()
-        if began < self._expect_next and len(self._room) > 1:
-            return
-        self._version = version
-        self._room.expect([(each, self._least(each)) for each in self._room.tasks.values()])
-        self._unknown = {
-            task_id: each
-            for task_id, each in self._unknown.items()
-            if each.outcome is None and np.isnan(self.times(each)[SHARED]).any()
-        }
-        took = self._lanes.clock() - began
-        self._expect_next = began + took / EXPECTING_SHARE
+        self._room.expect([(each, self._expectations.least(each)) for each in self._room.tasks.values()])
+        self._unknown = {task_id: each for task_id, each in self._unknown.items() if self._expectations.unknown(each)}
 
     def _must_ask(self) -> bool:
         up = self._devices[:, AVAILABLE] > 0.0

@@ -1,0 +1,107 @@
+"""What the scheduler of a real node is shown of the times of tasks, looked at again when more is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hybrid_scheduler.hardware.nodes.measured_times import Times, bounded
+from hybrid_scheduler.hardware.nodes.real_task import RealTask
+from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task_columns import SHARED
+from hybrid_scheduler.model.view import task_row
+from hybrid_scheduler.schedulers.base import Scheduler
+
+OFTEN = 16
+"""Where more becomes known often, waiting tasks are looked at again after one in so many of them has been started, so
+that a decision costs the same however many wait; as in the simulated node."""
+
+
+class Expectations:
+    """Times per task and device: what the node knows, or what a scheduler expects that says so itself.
+
+    Args:
+        scheduler: For whom.
+        times: What the node knows.
+        kinds: What each device is, "cpu" or "gpu".
+        hardware: What each lane is (`Lanes.hardware`).
+        devices: The device table.
+        facts: The public facts.
+        measured_first: A scheduler that expects times itself is shown those of the node, where they are known.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        times: Times,
+        kinds: Sequence[str],
+        hardware: Sequence[str],
+        devices: FloatArray,
+        facts: FloatArray,
+        *,
+        measured_first: bool = False,
+    ) -> None:
+        self._scheduler, self._times, self._measured_first = scheduler, times, measured_first
+        self._kinds, self._hardware, self._devices, self._facts = kinds, hardware, devices, facts
+        self._shown: dict[tuple[object, ...], FloatArray] = {}
+        self._version, self._renewed = (-1, -1), 0
+
+    def of(self, each: RealTask) -> FloatArray:
+        """`FIXED` and `SHARED` seconds per device: NaN where nobody knows, infinite where it cannot run."""
+        task, runs = each.task, (each.work.runs_on("cpu"), each.work.runs_on("gpu"))
+        key = task.kind, task.size, task.compute_intensity, task.memory_required, runs, each.excluded
+        times = self._shown.get(key)
+        if times is None:
+            times = self._expected(task)
+            for lane, kind in enumerate(self._kinds):
+                if not runs[kind == "gpu"] or self._hardware[lane] in each.excluded:
+                    times[SHARED, lane] = math.inf
+            bounded(self._shown)[key] = times
+        return times
+
+    def unknown(self, each: RealTask) -> bool:
+        """Whether there is a device of which nothing is known for a task."""
+        return bool(np.isnan(self.of(each)[SHARED]).any())
+
+    def least(self, each: RealTask) -> float:
+        """Seconds where a task is expected to take least.
+
+        Where nobody knows, 0 for a scheduler that expects times itself and tries unknown devices, as the simulated node
+        has it; for others infinite: the node tries those tasks, and they must not hide the ones that are known.
+        """
+        if not self._scheduler.sees_times:
+            return math.inf
+        seconds = self.of(each).sum(axis=0)
+        known = seconds[np.isfinite(seconds)]
+        return float(known.min()) if len(known) else math.inf if self._scheduler.expect is None else 0.0
+
+    def renew(self, waiting: int, decisions: int) -> bool:
+        """Whether tasks that wait are to be looked at again, because more is known by now.
+
+        Args:
+            waiting: How many wait.
+            decisions: How many decisions have been made.
+        """
+        if not self._scheduler.sees_times:
+            return False
+        version = self._times.version, self._scheduler.expect_version
+        if version == self._version or OFTEN * (decisions - self._renewed) < waiting:
+            return False
+        self._version, self._renewed = version, decisions
+        self._shown.clear()
+        return True
+
+    def _expected(self, task: Task) -> FloatArray:
+        scheduler = self._scheduler
+        if scheduler.expect is None:
+            return self._times.of(task).copy()
+        times = np.zeros((2, len(self._hardware)))
+        type(scheduler).expect(  # type: ignore[misc]
+            task_row(task), self._devices, self._facts, scheduler.expect_state(), times
+        )
+        if self._measured_first:
+            measured = self._times.of(task)
+            times = np.where(np.isnan(measured.sum(axis=0)), times, measured)
+        return times
