@@ -45,6 +45,7 @@ class Expectations:
     ) -> None:
         self._scheduler, self._times, self._measured_first = scheduler, times, measured_first
         self._kinds, self._hardware, self._devices, self._facts = kinds, hardware, devices, facts
+        self._uses_times = scheduler.expect is None or measured_first
         self._shown: dict[tuple[object, ...], FloatArray] = {}
         self._version, self._renewed = (-1, -1), 0
 
@@ -86,8 +87,12 @@ class Expectations:
         """
         if not self._scheduler.sees_times:
             return False
-        version = self._times.version, self._scheduler.expect_version
-        if version == self._version or OFTEN * (decisions - self._renewed) < waiting:
+        own = self._scheduler.expect is not None
+        version = self._scheduler.expect_version if own else 0, self._times.version if self._uses_times else 0
+        # What the node measures changes seldom, and first measurements must tell at once.
+        if version == self._version or (
+            version[1] == self._version[1] and OFTEN * (decisions - self._renewed) < waiting
+        ):
             return False
         self._version, self._renewed = version, decisions
         self._shown.clear()

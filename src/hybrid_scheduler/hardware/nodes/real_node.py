@@ -12,18 +12,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.legality import refuse_illegal
+from hybrid_scheduler.hardware.nodes.device_queues import DeviceQueues
 from hybrid_scheduler.hardware.nodes.expectations import Expectations
-from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, Job, LaneChange, Lanes, Report, Work
+from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, LaneChange, Lanes, Report, Work
 from hybrid_scheduler.hardware.nodes.measured_times import Times
 from hybrid_scheduler.hardware.nodes.real_room import RealRoom, RoomLists
 from hybrid_scheduler.hardware.nodes.real_task import RealPart, RealTask, outcome_batch
 from hybrid_scheduler.model.decision import Decision, Part
-from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, QUEUED, SINCE
+from hybrid_scheduler.model.device_columns import AVAILABLE, QUEUED
 from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, InvalidInputError
 from hybrid_scheduler.model.kernel import WAITING_COUNT, WAITING_LOG
 from hybrid_scheduler.model.node import NO_LIMIT, Change, Finished, Policy
@@ -38,10 +41,10 @@ from hybrid_scheduler.schedulers.base import Scheduler
 
 RETRIES = 2
 """How often a task that lost a part with its lane is decided again, before it fails."""
-OVERRUN_SHARE = 0.25
-"""A part that overruns its expected time counts as this share of the time it has run (SPEC section 4)."""
 LANE_LOST = (Ending.DIED, Ending.HUNG, Ending.CANCELLED)
 LONGEST_WAIT = 3600.0
+TRIED = 64
+"""Of the waiting tasks of which nothing is known somewhere, so many of the oldest are looked at."""
 
 
 class LostLaneError(HybridSchedulerError):
@@ -123,16 +126,12 @@ class RealNode:
         self.decisions = 0
         self._retries, self._told, self._keeping = retries, settled, keeping
         self._devices = self.world.public_table()
-        self._devices[:, AVAILABLE] = 0.0
+        self._queues = DeviceQueues(lanes, self._devices)
         self._facts = self.world.physics.facts()
         self._prices = self.world.physics.busy_price(lanes.cluster).tolist()
         self._gpu_ids = [number if number >= 0 else None for number in lanes.cluster.gpu_id.tolist()]
         self._hardware = lanes.hardware
-        count = len(self._hardware)
-        self._gone = [False] * count
-        self._queues: list[deque[RealPart]] = [deque() for _ in range(count)]
-        self._jobs: dict[int, RealPart] = {}
-        self._job_count = 0
+        self._gone = [False] * len(self._hardware)
         self._generator = np.random.default_rng(seed)
         self._posted: deque[Callable[[], None]] = deque()
         self._coming: list[tuple[float, int, RealTask]] = []
@@ -200,16 +199,15 @@ class RealNode:
     def withdraw(self, task_id: int) -> bool:
         """Take a task back that has not begun to run; it ends as cancelled. False when it is too late."""
         each = self._tasks.get(task_id)
-        if each is None or each.outcome is not None or any(not math.isnan(part.sent) for part in each.current):
+        if each is None or each.outcome is not None or any(part.is_sent for part in each.current):
             return False
         self._fail(each, CancelledError(f"task {task_id} was cancelled"))
         return True
 
     def abandon(self, reason: BaseException) -> None:
         """End everything that has not finished as failed; what runs is ended with its lane."""
-        for lane, queue in enumerate(self._queues):
-            if queue and not math.isnan(queue[0].sent):
-                self._lanes.cancel(lane)
+        for lane in self._queues.busy_lanes():
+            self._lanes.cancel(lane)
         for each in list(self._tasks.values()):
             if each.outcome is None:
                 self._fail(each, reason)
@@ -252,7 +250,7 @@ class RealNode:
     def view(self) -> ClusterView:
         """See `Node.view`."""
         now, head = self.now, self._head
-        self._look(now)
+        self._queues.look(now)
         self._facts[WAITING_COUNT], self._facts[WAITING_LOG] = len(self._room), self._room.mean_log
         times = NO_TIMES if head is None or not self._scheduler.sees_times else self.times(head)
         return ClusterView(
@@ -274,7 +272,7 @@ class RealNode:
         each = self._tasks.get(task.task_id) if isinstance(task, Task) else None
         if each is None or not self._waits(each):
             raise IllegalDecisionError(f"{task} is started, but it does not wait to be")
-        self._look(self.now)
+        self._queues.look(self.now)
         refuse_illegal(task, decision, self._devices)
         self._place(each, decision)
 
@@ -365,26 +363,36 @@ class RealNode:
         self._unknown = {task_id: each for task_id, each in self._unknown.items() if self._expectations.unknown(each)}
 
     def _must_ask(self) -> bool:
-        up = self._devices[:, AVAILABLE] > 0.0
         if not self._scheduler.dispatches:
-            return bool(self._ready) and bool(up.any())
+            return bool(self._ready) and bool(self._devices[:, AVAILABLE].any())
         if not (self._asked and len(self._room)):
             return False
+        if not (self._idle.any() if self._scheduler.idle_only else self._devices[:, AVAILABLE].any()):
+            return False
         self._expect_anew()
-        return bool((up & (self._devices[:, QUEUED] == 0.0)).any() if self._scheduler.idle_only else up.any())
+        return True
+
+    @property
+    def _idle(self) -> NDArray[np.bool_]:
+        """Which devices are up and have nothing to do."""
+        return np.asarray((self._devices[:, QUEUED] == 0.0) & (self._devices[:, AVAILABLE] > 0.0))
 
     def _explore(self) -> bool:
         """For a scheduler on estimates: start a task on a device of which nothing is known for it; whether one was."""
         if not self._scheduler.uses_estimates:
             return False
         if self._scheduler.dispatches:
-            for each in self._unknown.values():
+            if not self._unknown or not self._idle.any():
+                return False
+            self._expect_anew()
+            for each in islice(self._unknown.values(), TRIED):
                 lane = self._unknown_lane(each, idle=True)
                 if lane >= 0:
                     del self._unknown[each.task.task_id]
                     self._place(each, Decision.whole(lane))
                     return True
             return False
+        self._expect_anew()
         head = self._head
         lane = -1 if head is None else self._unknown_lane(head, idle=False)
         if head is None or lane < 0:
@@ -394,7 +402,6 @@ class RealNode:
 
     def _unknown_lane(self, each: RealTask, *, idle: bool) -> int:
         """The next device in turn of which nothing is known for a task; -1 when there is none that is up (and idle)."""
-        self._expect_anew()
         unknown = np.isnan(self.times(each)[SHARED])
         if not unknown.any():
             return -1
@@ -430,11 +437,10 @@ class RealNode:
         for part in parts:
             placed = RealPart(each, part.device, begin, part.share, part.expected)
             each.parts.append(placed)
-            self._queues[part.device].append(placed)
-            self._devices[part.device, QUEUED] += 1.0
+            self._queues.append(placed)
             begin += part.share
         for part in parts:
-            self._feed(part.device)
+            self._queues.feed(part.device, now)
 
     def _possible(self, each: RealTask, decision: Decision) -> Sequence[Part]:
         """The parts as they can be carried out; none when no device that is up can."""
@@ -455,67 +461,39 @@ class RealNode:
     def _takes(self, each: RealTask, lane: int) -> bool:
         return each.work.runs_on(self.world.cluster.devices[lane].kind) and self._hardware[lane] not in each.excluded
 
-    def _feed(self, lane: int) -> None:
-        """Send a lane its next part, if it can take one."""
-        queue = self._queues[lane]
-        if not queue or not math.isnan(queue[0].sent) or not self._devices[lane, AVAILABLE]:
-            return
-        part = queue[0]
-        self._job_count += 1
-        self._jobs[self._job_count] = part
-        part.sent = self.now
-        self._lanes.send(lane, Job(self._job_count, part.owner.work, part.begin, part.share, part.owner.limit))
-
-    def _look(self, now: float) -> None:
-        """Bring the visible columns up to date."""
-        for lane, queue in enumerate(self._queues):
-            row = self._devices[lane]
-            if not queue:
-                row[SINCE], row[BACKLOG] = math.nan, 0.0
-                continue
-            head = queue[0]
-            backlog = sum(part.expected for part in queue)
-            if math.isnan(head.sent):
-                row[SINCE] = math.nan
-            else:
-                ran = max(now - head.sent, 0.0)
-                left = head.expected - ran if ran < head.expected else OVERRUN_SHARE * ran
-                row[SINCE], backlog = head.sent, backlog + left - head.expected
-            row[BACKLOG] = max(backlog, 0.0)
-
     # --- what lanes tell ----------------------------------------------------------------------------------------------
 
     def _hear(self, events: Iterable[Event]) -> None:
         for event in events:
             self._asked = True
             if isinstance(event, LaneChange):
-                self._devices[event.lane, AVAILABLE] = 1.0 if event.up else 0.0
                 self._gone[event.lane] = event.final
-                if not event.up:
+                if event.up:
+                    self._queues.note_lane(event.lane, True)
+                else:
                     self._go_down(event.lane)
             else:
                 self._take_report(event)
 
     def _go_down(self, lane: int) -> None:
         """A lane has gone: what waits there, unsent, is decided again."""
-        self._devices[lane, AVAILABLE] = 0.0
-        for part in [part for part in self._queues[lane] if math.isnan(part.sent)]:
+        self._queues.note_lane(lane, False)
+        for part in self._queues.unsent(lane):
             self._void(part.owner)
             self._again(part.owner)
 
     def _take_report(self, report: Report) -> None:
-        part = self._jobs.pop(report.number, None)
+        part = self._queues.reported(report.number)
         if part is None:
             return
         each, lane = part.owner, part.device
-        self._leave_queue(part)
         part.start, part.end = report.start - self._origin, report.end - self._origin
         part.joules, part.ended = report.joules, True
         if report.ending in LANE_LOST:
             self._go_down(lane)
         if each.outcome is None and not part.lost:
             self._take_ending(each, part, report)
-        self._feed(lane)
+        self._queues.feed(lane, self.now)
 
     def _take_ending(self, each: RealTask, part: RealPart, report: Report) -> None:
         match report.ending:
@@ -554,13 +532,9 @@ class RealNode:
         """The parts of the present decision are in vain; those that run do so to their end, and it does not count."""
         for part in each.current:
             part.lost = True
-            if not part.ended and math.isnan(part.sent):
-                self._leave_queue(part)
+            if not part.is_sent:
+                self._queues.remove(part)
         each.placed = 0
-
-    def _leave_queue(self, part: RealPart) -> None:
-        self._queues[part.device].remove(part)
-        self._devices[part.device, QUEUED] -= 1.0
 
     def _again(self, each: RealTask) -> None:
         self._be_ready(each, self.now)
@@ -601,7 +575,7 @@ class RealNode:
 
     def _nothing_left(self) -> Change | None:
         """Why to stop, if nothing more can happen by itself."""
-        if self._jobs or self._coming:
+        if self._queues.running or self._coming:
             return None
         if all(self._gone):
             for each in [*self._ready, *self._room.tasks.values()]:

@@ -47,6 +47,11 @@ class RealPart:
     lost: bool = False
     ended: bool = False
 
+    @property
+    def is_sent(self) -> bool:
+        """Whether its lane has it, or had it."""
+        return not math.isnan(self.sent)
+
 
 @dataclass(slots=True, eq=False)
 class RealTask:
