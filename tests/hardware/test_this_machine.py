@@ -84,7 +84,9 @@ def _state() -> list[object]:
             return "per device"
 
     matmul, mkldnn = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
-    return [named(), matmul.fp32_precision, mkldnn.fp32_precision, torch.get_num_threads(), torch.initial_seed()]
+    conv, rnn = torch.backends.cudnn.conv, torch.backends.cudnn.rnn  # type: ignore[attr-defined]
+    precisions = [each.fp32_precision for each in (matmul, mkldnn, conv, rnn)]
+    return [named(), *precisions, torch.get_num_threads(), torch.initial_seed()]
 
 
 def _per_device() -> None:
@@ -96,6 +98,8 @@ CHOICES: dict[str, Callable[[], object]] = {
     "everywhere": lambda: torch.set_float32_matmul_precision("medium"),
     "the older way": lambda: setattr(torch.backends.cuda.matmul, "allow_tf32", True),
     "per device": _per_device,
+    "convolutions": lambda: setattr(torch.backends.cudnn.conv, "fp32_precision", "ieee"),  # type: ignore[attr-defined]
+    "convolutions the older way": lambda: setattr(torch.backends.cudnn, "allow_tf32", False),
 }
 
 
@@ -114,10 +118,11 @@ def test_nothing_of_pytorchs_state_stays_changed(choose: Callable[[], object]) -
 
     def look(step: str) -> None:
         inside[:] = [torch.backends.cuda.matmul.allow_tf32, torch.get_float32_matmul_precision()]
+        inside.append(torch.backends.cudnn.allow_tf32)
         inside.append(torch.get_num_threads())
 
     HardwareProfiler("cpu", repeats=1, threads=1).profile_range([8], look)
-    assert inside == [False, "highest", 1]
+    assert inside == [False, "highest", False, 1]
     assert _state() == before
     with pytest.raises(InvalidInputError, match="broken"):
         HardwareProfiler("cpu", repeats=1, threads=1).profile_range([8], _fail)

@@ -95,22 +95,32 @@ def cpu_model() -> str:
 
 @contextmanager
 def plain_float32() -> Iterator[None]:
-    """Products in float32 alone, no TF32 or bfloat16 instead; afterwards the caller's choice holds again."""
+    """Products and convolutions in float32 alone, no TF32 or bfloat16 instead; afterwards the caller's choice holds."""
     backends: Any = torch.backends  # some of it is made at run time, where mypy does not see it
     cuda, cpu = backends.cuda.matmul, backends.mkldnn.matmul
     chosen = cuda.fp32_precision, cpu.fp32_precision
+    cudnn = backends.cudnn
+    chosen_cudnn = cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
+    try:
+        overall_cudnn = cudnn.allow_tf32
+    except RuntimeError:  # as below
+        overall_cudnn = True
     try:
         overall = torch.get_float32_matmul_precision()
     except RuntimeError:  # it was chosen per device, and PyTorch then refuses to name one for all
         overall = None
     # This call sets both the older switch and the newer ones; PyTorch refuses to run where they disagree.
     torch.set_float32_matmul_precision("highest")
+    cudnn.allow_tf32 = False
+    cudnn.conv.fp32_precision = cudnn.rnn.fp32_precision = "ieee"
     try:
         yield
     finally:
         if overall is not None:
             torch.set_float32_matmul_precision(overall)
         cuda.fp32_precision, cpu.fp32_precision = chosen
+        cudnn.allow_tf32 = overall_cudnn
+        cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision = chosen_cudnn
 
 
 @contextmanager

@@ -50,6 +50,7 @@ class KernelKind:
         input_bytes: What must be there before it runs, by size.
         output_bytes: What it leaves, by size.
         parallel: Whether its operations can run at the same time.
+        divisible: Whether a share of it can run alone, so that two devices can do one task (`hardware.kernels`).
     """
 
     name: str
@@ -57,6 +58,7 @@ class KernelKind:
     input_bytes: Callable[[float], float]
     output_bytes: Callable[[float], float]
     parallel: bool = True
+    divisible: bool = False
 
     def megabytes(self, size: float) -> float:
         """What moves to a device and back."""
@@ -82,18 +84,26 @@ def _log2(count: float) -> float:
 KERNEL_KINDS: Final = {
     kind.name: kind
     for kind in (
-        KernelKind("matmul", lambda n: 2 * n**3, lambda n: 2 * FLOAT_BYTES * n**2, lambda n: FLOAT_BYTES * n**2),
+        KernelKind(
+            "matmul",
+            lambda n: 2 * n**3,
+            lambda n: 2 * FLOAT_BYTES * n**2,
+            lambda n: FLOAT_BYTES * n**2,
+            divisible=True,
+        ),
         KernelKind(
             "conv2d",
             lambda n: 2 * images(n) * FILTERS * CHANNELS * FILTER**2 * IMAGE**2,
             lambda n: FLOAT_BYTES * (images(n) * CHANNELS * IMAGE**2 + FILTERS * CHANNELS * FILTER**2),
             lambda n: FLOAT_BYTES * images(n) * FILTERS * IMAGE**2,
+            divisible=True,
         ),
         KernelKind(
             "sort",
             lambda n: SORTED * n * _log2(SORTED * n),
             lambda n: FLOAT_BYTES * SORTED * n,
             lambda n: FLOAT_BYTES * SORTED * n,
+            divisible=True,
         ),
         KernelKind(
             "fft",
@@ -108,12 +118,14 @@ KERNEL_KINDS: Final = {
                 SPARSE_ROWS * n * (NON_ZEROS * (FLOAT_BYTES + INDEX_BYTES) + INDEX_BYTES + DENSE_COLUMNS * FLOAT_BYTES)
             ),
             lambda n: SPARSE_ROWS * n * DENSE_COLUMNS * FLOAT_BYTES,
+            divisible=True,
         ),
         KernelKind(
             "axpy",
             lambda n: 2 * SCALED * n,
             lambda n: 2 * FLOAT_BYTES * SCALED * n,
             lambda n: FLOAT_BYTES * SCALED * n,
+            divisible=True,
         ),
         KernelKind("cholesky", lambda n: n**3 / 3, lambda n: FLOAT_BYTES * n**2, lambda n: FLOAT_BYTES * n**2),
         KernelKind(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import pytest
 from lane_works import Call, Where, exit_with, fail, fail_fussily, forever, surroundings
 
@@ -134,7 +134,7 @@ def test_memory_that_is_too_small_is_told_apart(pool: ProcessLanes) -> None:
     assert run(pool, Call(fail, (MemoryError("12 EB"),))).ending is Ending.TOO_LARGE
 
 
-@pytest.mark.parametrize("made", [threading.Lock, lambda: (each for each in ())])
+@pytest.mark.parametrize("made", [threading.Lock, lambda: iter(lambda: 0, 1)])
 def test_what_cannot_be_pickled_harms_no_lane(pool: ProcessLanes, made: Callable[[], Any]) -> None:
     got = run(pool, Call(id, (made(),)))
     assert got.ending is Ending.RAISED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from hybrid_scheduler.hardware.kernels.base import Kernel, Tensors, numbers
+from hybrid_scheduler.hardware.kernels.base import Kernel, Tensors, numbers, span
 from hybrid_scheduler.workloads.kernel_kinds import SCALED
 
 FACTOR = 1.5
@@ -23,3 +23,9 @@ class Axpy(Kernel):
         """The sum."""
         x, y = data
         return torch.add(y, x, alpha=FACTOR)
+
+    def part(self, data: Tensors, begin: float, share: float) -> Tensors:
+        """A stretch of both vectors."""
+        x, y = data
+        stretch = span(len(x), begin, share)
+        return x[stretch], y[stretch]

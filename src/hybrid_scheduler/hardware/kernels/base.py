@@ -7,6 +7,8 @@ from typing import ClassVar
 
 import torch
 
+from hybrid_scheduler.model.errors import InvalidInputError
+
 Tensors = tuple[torch.Tensor, ...]
 
 
@@ -26,6 +28,21 @@ class Kernel(ABC):
     @abstractmethod
     def run(self, *data: torch.Tensor) -> torch.Tensor:
         """Do the work where the data is; it may still be running when this returns."""
+
+    def part(self, data: Tensors, begin: float, share: float) -> Tensors:
+        """The data of that share of the work which begins at `begin` (0 to 1), to be run alone.
+
+        Shares that meet leave nothing out and do nothing twice.
+
+        Raises:
+            InvalidInputError: This kernel cannot be divided (`KernelKind.divisible`).
+        """
+        raise InvalidInputError(f"{self.kind} cannot be divided; run the whole of it on one device")
+
+
+def span(count: int, begin: float, share: float) -> slice:
+    """That share of so many rows, to the nearest whole row."""
+    return slice(round(begin * count), round((begin + share) * count))
 
 
 def numbers(generator: torch.Generator, *shape: int) -> torch.Tensor:

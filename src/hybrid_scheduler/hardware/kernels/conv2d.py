@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from hybrid_scheduler.hardware.kernels.base import Kernel, Tensors, numbers
+from hybrid_scheduler.hardware.kernels.base import Kernel, Tensors, numbers, span
 from hybrid_scheduler.workloads.kernel_kinds import CHANNELS, FILTER, FILTERS, IMAGE, images
 
 
@@ -24,3 +24,8 @@ class Conv2d(Kernel):
         """The filtered images."""
         pictures, filters = data
         return torch.nn.functional.conv2d(pictures, filters, padding=FILTER // 2)
+
+    def part(self, data: Tensors, begin: float, share: float) -> Tensors:
+        """Some of the images, and the filters."""
+        pictures, filters = data
+        return pictures[span(len(pictures), begin, share)], filters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from hybrid_scheduler.hardware.kernels.base import Kernel, Tensors, numbers
+from hybrid_scheduler.hardware.kernels.base import Kernel, Tensors, numbers, span
 
 
 class Matmul(Kernel):
@@ -20,3 +20,8 @@ class Matmul(Kernel):
         """The product."""
         left, right = data
         return left @ right
+
+    def part(self, data: Tensors, begin: float, share: float) -> Tensors:
+        """Rows of the left factor, and the right one."""
+        left, right = data
+        return left[span(len(left), begin, share)], right

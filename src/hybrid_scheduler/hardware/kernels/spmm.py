@@ -6,7 +6,7 @@ import warnings
 
 import torch
 
-from hybrid_scheduler.hardware.kernels.base import Kernel, Tensors, numbers
+from hybrid_scheduler.hardware.kernels.base import Kernel, Tensors, numbers, span
 from hybrid_scheduler.workloads.kernel_kinds import DENSE_COLUMNS, NON_ZEROS, SPARSE_ROWS
 
 
@@ -21,13 +21,26 @@ class Spmm(Kernel):
         starts = torch.arange(0, rows * NON_ZEROS + 1, NON_ZEROS)
         columns = torch.randint(0, rows, (rows, NON_ZEROS), generator=generator).sort(dim=1).values.reshape(-1)
         values = numbers(generator, rows * NON_ZEROS)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-            # A column may occur twice in a row, which the check of invariants would refuse and the product adds up.
-            sparse = torch.sparse_csr_tensor(starts, columns, values, (rows, rows), check_invariants=False)
-        return sparse, numbers(generator, rows, DENSE_COLUMNS)
+        return _sparse(starts, columns, values, rows), numbers(generator, rows, DENSE_COLUMNS)
 
     def run(self, *data: torch.Tensor) -> torch.Tensor:
         """The dense product."""
         sparse, dense = data
         return sparse @ dense
+
+    def part(self, data: Tensors, begin: float, share: float) -> Tensors:
+        """Rows of the sparse matrix, and the dense one."""
+        sparse, dense = data
+        rows = span(len(dense), begin, share)
+        starts = sparse.crow_indices()[rows.start : rows.stop + 1]
+        first = starts[0]
+        kept = slice(int(first), int(starts[-1]))
+        return _sparse(starts - first, sparse.col_indices()[kept], sparse.values()[kept], len(dense)), dense
+
+
+def _sparse(starts: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, width: int) -> torch.Tensor:
+    """A matrix by compressed rows."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        # A column may occur twice in a row, which the check of invariants would refuse and the product adds up.
+        return torch.sparse_csr_tensor(starts, columns, values, (len(starts) - 1, width), check_invariants=False)
