@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine
-    from hybrid_scheduler.physics.calibrated import CalibratedCost, Measurement
+    from hybrid_scheduler.physics.calibrated import CalibratedCost
 
 Out = Annotated[
     Path, typer.Option(metavar="FILE", help="The node to write; the measurements go beside it, as FILE's name + .csv.")
@@ -22,13 +23,22 @@ Kinds = Annotated[
     str | None, typer.Option(metavar="KIND,KIND,...", help="Which kernels; all unless given.", show_default=False)
 ]
 Sizes = Annotated[str, typer.Option(metavar="N,N,...", help="Sizes to measure, at least two.")]
+CpuLanes = Annotated[
+    int | None,
+    typer.Option(
+        parser=options.whole(1, 1024),
+        metavar="N",
+        help="How many lanes share the cores, each a device; default one beside GPUs, else two.",
+        show_default=False,
+    ),
+]
 From = Annotated[
     Path | None,
     typer.Option(
         "--from",
         metavar="FILE",
         help="Take the measurements of another machine from a CSV file instead (columns kind, size, cpu_s, gpu_s, "
-        "upload_s, download_s and the least and greatest of each).",
+        "upload_s, download_s and the least and greatest of each), and from split.csv and power.csv beside it.",
         show_default=False,
     ),
 ]
@@ -38,25 +48,23 @@ def calibrate(
     out: Out = Path("node.yaml"),
     kinds: Kinds = None,
     sizes: Sizes = "100,200,500,1000,2000",
+    cpu_lanes: CpuLanes = None,
     source: From = None,
     seed: options.Seed = None,
     json: options.Json = None,
     config: options.Config = None,
 ) -> None:
-    """Measure kernels on this machine's CPU and GPU and write a node that simulates it.
+    """Measure kernels on this machine's lanes and write a node that simulates it.
 
-    `hms compare --cluster node.yaml --trace kernels.csv` then races on it. Times between the measured sizes are
-    interpolated in the logarithms; the error of that is what leaving out each inner size shows. Sizes outside those
-    measured are refused.
+    `hms compare --cluster node.yaml` then races on it. Kernels run on the processes on which `hms run` has them run,
+    alone and beside busy neighbours; splits and power are measured where there is something to split and to read. Times
+    between the measured sizes are interpolated in the logarithms; the error of that is what leaving out each inner size
+    shows. Sizes outside those measured are refused.
     """
-    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json
+    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, write_json
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine
-    from hybrid_scheduler.hardware.calibration import check_sizes
     from hybrid_scheduler.hardware.calibration_file import write_machine
     from hybrid_scheduler.hardware.calibration_import import read_machine
-    from hybrid_scheduler.model.errors import InvalidInputError
-    from hybrid_scheduler.physics.device import ClusterSpec
     from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS, kernel_kind
 
     check_writable(json)
@@ -64,36 +72,49 @@ def calibrate(
     wanted = list(KERNEL_KINDS) if kinds is None else [kernel_kind(name.strip()).name for name in kinds.split(",")]
     if source is not None:
         imported = read_machine(source, wanted)
-        calibrated = imported.machine
+        machine = imported.machine
         note(f"read {', '.join(map(str, imported.files))}")
     else:
-        from hybrid_scheduler.hardware import find_machine
-        from hybrid_scheduler.hardware.calibration import measure
-
-        try:
-            numbers = [int(size) for size in sizes.split(",")]
-        except ValueError as error:
-            raise InvalidInputError(f"sizes are {sizes!r}, but they must be whole numbers, like 100,1000") from error
-        numbers = check_sizes(numbers)
-        machine = find_machine("auto")
-        accelerator = None if machine.accelerator is None else machine.accelerator.kind
-        if machine.note:
-            note(machine.note)
-        with machine.held_steady(None), progress_bar(wanted, 1) as bar:
-            measured: list[Measurement] = []
-            for name in wanted:
-                measured += measure(
-                    [name], numbers, accelerator=accelerator, seed=settings.simulation.seed if seed is None else seed
-                )
-                if bar is not None:
-                    bar(name, 1)
-        devices = ClusterSpec.default(0 if accelerator is None else 1)
-        calibrated = CalibratedMachine.of(measured, devices, {}, {})
-    table = write_machine(out, calibrated)
+        machine = measured(wanted, _whole(sizes), cpu_lanes, settings.simulation.seed if seed is None else seed)
+    table = write_machine(out, machine)
     if json is not None:
-        write_json(json, {"node": str(out), "measurements": str(table), **calibrated.to_json()})
+        write_json(json, {"node": str(out), "measurements": str(table), **machine.to_json()})
     if json != STANDARD_OUTPUT:
-        _show(calibrated, out, table)
+        _show(machine, out, table)
+
+
+def measured(kinds: Sequence[str], sizes: Sequence[int], cpu_lanes: int | None, seed: int) -> CalibratedMachine:
+    """This machine, measured under a progress bar.
+
+    Raises:
+        InvalidInputError: A size is out of range, or a kernel does not run.
+        LaneError: A lane was lost.
+    """
+    from hybrid_scheduler.cli.output import progress_bar
+    from hybrid_scheduler.hardware.calibration import calibrated_lanes, check_sizes
+
+    sizes = check_sizes(sizes)
+    with calibrated_lanes(kinds, sizes, cpu_lanes, seed) as calibration:
+        lanes = len(calibration.lanes.cluster.devices)
+        with progress_bar(list(kinds), len(sizes) * lanes) as bar:
+            if bar is not None:
+                done = dict.fromkeys(kinds, 0)
+
+                def count(kind: str, number: int) -> None:
+                    done[kind] += number
+                    bar(kind, done[kind])
+
+                calibration.progress = count
+            return calibration.run()
+
+
+def _whole(sizes: str) -> list[int]:
+    from hybrid_scheduler.model.errors import InvalidInputError
+
+    try:
+        return [int(size) for size in sizes.split(",")]
+    except ValueError as error:
+        raise InvalidInputError(f"sizes are {sizes!r}, but they must be whole numbers, like 100,1000") from error
 
 
 def _show(machine: CalibratedMachine, out: Path, table: Path) -> None:

@@ -1,25 +1,39 @@
-"""Measuring kernels on this machine's devices."""
+"""Measuring kernels on this machine's devices, through the lanes on which they will run.
+
+What a node in front of lanes sees is measured: the time a lane is occupied, of which the kernel's own run is a part and
+sending, preparing and reporting are the rest. Every lane is measured twice: alone, and while all others are busy with
+kernels too, since lanes share memory, caches and links.
+"""
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator, Sequence
-from statistics import stdev
-from time import perf_counter
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median, stdev
+from typing import TYPE_CHECKING, Final
 
-from hybrid_scheduler.hardware.timing import ENOUGH_SECONDS, FEWEST_REPEATS, WARM_UP_CALLS
+from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine, Together
+from hybrid_scheduler.hardware.lane_bench import Kernel, LaneBench, Sample, WorkOf
+from hybrid_scheduler.hardware.nodes.lanes import Lanes
+from hybrid_scheduler.hardware.nodes.power import Meter
+from hybrid_scheduler.hardware.timing import ENOUGH_SECONDS, FEWEST_REPEATS
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.physics.calibrated import Measurement
 from hybrid_scheduler.workloads.kernel_kinds import kernel_kind
+from hybrid_scheduler.workloads.kernel_preset import KERNEL_SIZES
 
 if TYPE_CHECKING:
-    import torch
+    from hybrid_scheduler.hardware import kernels
 
-    from hybrid_scheduler.hardware.kernels import Kernel
-
-CPU, GPU = "cpu_0", "gpu_0"
-LARGEST_SIZE = 20_000
+OTHERS_BUSY: Final = 0.7
+"""Where lanes slow each other down, they are taken to be busy for this share of the time: moderate to high load."""
+POWER_SECONDS: Final = 1.0
+"""For so long a kernel runs over and over while its power is measured: counters tick some ten times a second."""
+HALF: Final = 0.5
+Progress = Callable[[str, int], None]
 
 
 def check_sizes(sizes: Sequence[int]) -> list[int]:
@@ -31,45 +45,216 @@ def check_sizes(sizes: Sequence[int]) -> list[int]:
     if len(set(sizes)) < 2 or len(set(sizes)) != len(sizes):
         raise InvalidInputError(f"sizes are {list(sizes)}, but at least two different ones are needed, each once")
     for size in sizes:
-        if not 1 <= size <= LARGEST_SIZE:
-            raise InvalidInputError(f"size {size} must be a whole number from 1 to {LARGEST_SIZE}")
+        if not KERNEL_SIZES.holds(size):
+            raise InvalidInputError(f"size {size} must be {KERNEL_SIZES}")
     return sorted(sizes)
 
 
-def measure(
-    kinds: Sequence[str],
-    sizes: Sequence[int],
-    *,
-    accelerator: str | None = None,
-    repeats: int = 7,
-    seed: int = 0,
-    clock: Callable[[], float] = perf_counter,
-) -> Iterator[Measurement]:
-    """Measure kernels x sizes on the CPU and, where there is one, on the accelerator (`cuda` or `mps`).
+@dataclass
+class Calibration:
+    """What to measure.
 
-    The result of the accelerator is compared with the CPU's once for each kernel.
-
-    Raises:
-        InvalidInputError: A kind is unknown, or the two forms of a kernel disagree.
+    Attributes:
+        lanes: The lanes; nobody else uses them meanwhile.
+        kinds: Which kernels.
+        sizes: At least two sizes.
+        work_of: Makes the work of a kernel.
+        meters: For each lane what measures its idle device's energy; None where nothing does.
+        repeats: Runs of each kernel of each size; fewer, but at least three, when they take long.
+        seed: Of the data, and of the order in which kernels run beside others.
+        progress: Told of each kind and how many sizes of it were measured.
     """
-    import torch
 
-    from hybrid_scheduler.hardware.kernels import KERNELS
+    lanes: Lanes
+    kinds: Sequence[str]
+    sizes: Sequence[int]
+    work_of: WorkOf
+    meters: Sequence[Meter | None] = ()
+    repeats: int = 7
+    seed: int = 0
+    progress: Progress = lambda kind, count: None
 
-    sizes = check_sizes(sizes)
-    for name in kinds:
-        kernel = KERNELS[kernel_kind(name).name]
-        if accelerator is not None:
-            check_forms(kernel, sizes[0], accelerator, seed)
-        for size in sizes:
-            data = kernel.make(size, torch.Generator().manual_seed(seed))
-            times = _timed(lambda data=data, kernel=kernel: kernel.run(*data), repeats, clock)  # type: ignore[misc]
-            yield Measurement(name, size, CPU, 0.0, _median(times), 0.0, _scatter(times))
-            if accelerator is not None:
-                yield _on_accelerator(kernel, size, data, accelerator, repeats, clock)
+    def __post_init__(self) -> None:
+        self.kinds = [kernel_kind(kind).name for kind in self.kinds]
+        self.sizes = check_sizes(self.sizes)
+        self._bench = LaneBench(self.lanes, self.work_of, self.seed)
+        self._devices = self.lanes.cluster.devices
+
+    def run(self) -> CalibratedMachine:
+        """Measure everything.
+
+        Raises:
+            LaneError: A lane was lost.
+            InvalidInputError: A kernel raised an error or was too large.
+        """
+        self._bench.wait_until_up()
+        idle = [self._idle_watts(lane) for lane in range(len(self._devices))]
+        alone = {lane: self._alone(lane) for lane in range(len(self._devices))}
+        beside = self._beside(alone) if len(self._devices) > 1 else {}
+        measurements = [
+            self._measurement(lane, kernel, samples, beside.get((lane, kernel), []))
+            for lane, found in alone.items()
+            for kernel, samples in found.items()
+        ]
+        watts = {self._devices[lane].name: (self._busy_watts(lane), idle[lane]) for lane in alone}
+        memory = {d.name: d.memory_mb for d in self._devices if d.kind == "gpu"}
+        busy = OTHERS_BUSY if beside else 0.0
+        return CalibratedMachine.of(
+            measurements, self.lanes.cluster, watts, memory, self._together(measurements, busy), busy
+        )
+
+    def _kernels(self, lane: int) -> list[Kernel]:
+        return [Kernel(kind, size) for kind in self.kinds if self._bench.runs(lane, kind) for size in self.sizes]
+
+    def _alone(self, lane: int) -> dict[Kernel, list[Sample]]:
+        """Every kernel on one lane while the others are idle, after a run that does not count."""
+        found: dict[Kernel, list[Sample]] = {}
+        for kernel in self._kernels(lane):
+            samples: list[Sample] = []
+            self._repeat(lane, kernel, samples)
+            found[kernel] = samples[1:]
+            self.progress(kernel.kind, 1)
+        return found
+
+    def _repeat(self, lane: int, kernel: Kernel, samples: list[Sample]) -> None:
+        def wanted() -> Iterator[Kernel]:
+            while len(samples) <= self.repeats and (
+                len(samples) <= FEWEST_REPEATS or sum(s.occupied for s in samples[1:]) < ENOUGH_SECONDS
+            ):
+                yield kernel
+
+        self._all(lane, wanted(), samples)
+
+    def _all(self, lane: int, kernels: Iterator[Kernel], samples: list[Sample]) -> None:
+        """Samples of kernels one after the other, each in the list before the next kernel is asked for."""
+        for sample in self._bench.samples({lane: kernels}):
+            samples.append(sample)  # noqa: PERF402 (a list is extended only when all is over)
+
+    def _beside(self, alone: dict[int, dict[Kernel, list[Sample]]]) -> dict[tuple[int, Kernel], list[Sample]]:
+        """Every kernel on every lane while the others run kernels too, in an order of chance."""
+        chance = random.Random(self.seed)
+        orders: dict[int, list[Kernel]] = {}
+        for lane, kernels in alone.items():
+            orders[lane] = [kernel for kernel, samples in kernels.items() for _ in samples]
+            chance.shuffle(orders[lane])
+        unfinished = {lane for lane, order in orders.items() if order}
+
+        def kept_busy(lane: int) -> Iterator[Kernel]:
+            yield from orders[lane]
+            unfinished.discard(lane)
+            while unfinished:  # it is a neighbour of those that have not ended
+                yield chance.choice(orders[lane])
+
+        found: dict[tuple[int, Kernel], list[Sample]] = {}
+        for sample in self._bench.samples({lane: kept_busy(lane) for lane in sorted(unfinished)}):
+            if unfinished:
+                found.setdefault((sample.lane, sample.kernel), []).append(sample)
+        return found
+
+    def _measurement(self, lane: int, kernel: Kernel, alone: list[Sample], beside: list[Sample]) -> Measurement:
+        run, moved = median(s.run for s in alone), median(s.transfer for s in alone)
+        occupied = median(s.occupied for s in alone)
+        slowdown = median(s.occupied for s in beside) / occupied - 1.0 if beside else 0.0
+        return Measurement(
+            kernel.kind,
+            kernel.size,
+            self._devices[lane].name,
+            max(occupied - run, 0.0),
+            max(run - moved, 0.0),
+            moved,
+            _scatter([s.occupied for s in alone]),
+            max(slowdown, 0.0),
+        )
+
+    def _busy_watts(self, lane: int) -> float:
+        """Joules over occupied seconds, the median over kernels; not a number where the machine does not tell."""
+        if self._meter(lane) is None:
+            return math.nan
+        watts = []
+        for kind in filter(lambda kind: self._bench.runs(lane, kind), self.kinds):
+            samples: list[Sample] = []
+            largest = Kernel(kind, self.sizes[-1])
+            self._all(lane, _for_a_while(largest, samples), samples)
+            told = [s.joules for s in samples if not math.isnan(s.joules)]
+            if told:
+                # A counter that did not move during a short job moves the more during another.
+                watts.append(sum(told) / sum(s.occupied for s in samples))
+        return median(watts) if watts else math.nan
+
+    def _meter(self, lane: int) -> Meter | None:
+        return self.meters[lane] if lane < len(self.meters) else None
+
+    def _idle_watts(self, lane: int) -> float:
+        meter = self._meter(lane)
+        if meter is None:
+            return math.nan
+        try:
+            before, since = meter.read(), self.lanes.clock()
+            self.lanes.wait(POWER_SECONDS)
+            return meter.between(before, meter.read()) / (self.lanes.clock() - since)
+        except OSError:  # the counter is gone: the machine does not tell
+            return math.nan
+
+    def _together(self, measurements: Sequence[Measurement], others_busy: float) -> Together | None:
+        """Halves of kernels on a CPU and a GPU of one node at the same time, over the longer of both as predicted."""
+        pair = next(
+            (
+                (cpu, gpu)
+                for gpu, there in enumerate(self._devices)
+                for cpu, here in enumerate(self._devices)
+                if (here.kind, there.kind) == ("cpu", "gpu") and here.node == there.node
+            ),
+            None,
+        )
+        if pair is None:
+            return None
+        slowdown = {(m.kind, m.size, m.device): 1.0 + others_busy * m.slowdown for m in measurements}
+        stretches = []
+        for kind in filter(self._bench.divisible, self.kinds):
+            if not all(self._bench.runs(lane, kind) for lane in pair):
+                continue
+            for size in self.sizes:
+                halves = dict(zip(pair, (Kernel(kind, size, 0.0, HALF), Kernel(kind, size, HALF, HALF)), strict=True))
+                apart = [
+                    median(s.occupied for s in self._repeated({lane: half}))
+                    * slowdown[kind, size, self._devices[lane].name]
+                    for lane, half in halves.items()
+                ]
+                rounds = [self._round(halves) for _ in range(FEWEST_REPEATS)]
+                stretches.append(median(rounds) / max(apart) - 1.0)
+        return Together(tuple(stretches)) if stretches else None
+
+    def _repeated(self, kernels: dict[int, Kernel]) -> list[Sample]:
+        return [
+            s for _ in range(FEWEST_REPEATS) for s in self._bench.samples({n: iter([k]) for n, k in kernels.items()})
+        ]
+
+    def _round(self, halves: dict[int, Kernel]) -> float:
+        """Seconds until both halves have ended."""
+        return max(s.occupied for s in self._bench.samples({lane: iter([half]) for lane, half in halves.items()}))
 
 
-def check_forms(kernel: Kernel, size: int, accelerator: str, seed: int) -> None:
+@contextmanager
+def calibrated_lanes(
+    kinds: Sequence[str], sizes: Sequence[int], cpu_lanes: int | None = None, seed: int = 0
+) -> Iterator[Calibration]:
+    """The calibration of this machine's lanes (`find_lanes`), which are there meanwhile.
+
+    On an accelerator every kernel's result is compared with the CPU's first.
+    """
+    from hybrid_scheduler.hardware.nodes.kernel_work import KernelWarmUp, KernelWork
+    from hybrid_scheduler.hardware.nodes.machine import find_lanes
+
+    smallest = min(check_sizes(sizes))
+    warm_up = KernelWarmUp.of(KernelWork(kind, smallest, seed) for kind in kinds)
+    lanes = find_lanes(cpu_lanes, for_pytorch=True, warm_up=warm_up)
+    try:
+        yield Calibration(lanes, kinds, sizes, KernelWork, [slot.meter for slot in lanes.slots], seed=seed)
+    finally:
+        lanes.close()
+
+
+def check_forms(kernel: kernels.Kernel, size: int, accelerator: str, seed: int) -> None:
     """Refuse a kernel whose result on the accelerator is not the CPU's, to the precision of float32."""
     import torch
 
@@ -83,49 +268,10 @@ def check_forms(kernel: Kernel, size: int, accelerator: str, seed: int) -> None:
         )
 
 
-def _on_accelerator(
-    kernel: Kernel,
-    size: int,
-    data: tuple[torch.Tensor, ...],
-    accelerator: str,
-    repeats: int,
-    clock: Callable[[], float],
-) -> Measurement:
-    import torch
-
-    wait = torch.cuda.synchronize if accelerator == "cuda" else torch.mps.synchronize
-    there = tuple(tensor.to(accelerator) for tensor in data)
-    result = kernel.run(*there)
-
-    def waited(action: Callable[[], object]) -> Callable[[], None]:
-        def run() -> None:
-            action()
-            wait()
-
-        return run
-
-    compute = _timed(waited(lambda: kernel.run(*there)), repeats, clock)
-    upload = _timed(waited(lambda: [tensor.to(accelerator) for tensor in data]), repeats, clock)
-    download = _timed(waited(lambda: result.cpu()), repeats, clock)
-    transfer = _median(upload) + _median(download)
-    return Measurement(kernel.kind, size, GPU, 0.0, _median(compute), transfer, _scatter(compute))
-
-
-def _timed(action: Callable[[], object], repeats: int, clock: Callable[[], float]) -> list[float]:
-    """Seconds of repeated calls after a warm-up; fewer, but at least three, when they take long."""
-    for _ in range(WARM_UP_CALLS[0]):
-        action()
-    seconds: list[float] = []
-    while len(seconds) < repeats and (len(seconds) < FEWEST_REPEATS or sum(seconds) < ENOUGH_SECONDS):
-        began = clock()
-        action()
-        seconds.append(clock() - began)
-    return seconds
-
-
-def _median(seconds: Sequence[float]) -> float:
-    ordered = sorted(seconds)
-    return ordered[len(ordered) // 2]
+def _for_a_while(kernel: Kernel, samples: Sequence[Sample]) -> Iterator[Kernel]:
+    """This kernel over and over, until its samples last long enough to measure its power."""
+    while sum(s.occupied for s in samples) < POWER_SECONDS:
+        yield kernel
 
 
 def _scatter(seconds: Sequence[float]) -> float:

@@ -32,8 +32,8 @@ class Measurement:
         compute: Computing, with the data there.
         transfer: The way of the data to the device and back; 0 on a CPU.
         scatter: Deviation of the logarithm of the time over repeated runs.
-        slowdown: How much longer computing and moving take while the machine's other devices are busy, relatively; 0
-            where nobody measured.
+        slowdown: How much longer all of it takes while the machine's other devices are busy, relatively; 0 where nobody
+            measured.
     """
 
     kind: str
@@ -86,7 +86,8 @@ class Curve:
         run, launch = self.at(self.run, size), self.at(self.launch, size)
         shared = np.maximum(run - launch, 0.0) + self.at(self.transfer, size)
         slowdown = np.interp(np.log(size), np.log(self.size), self.slowdown)
-        return launch, shared * (1.0 + others_busy * slowdown)
+        stretch = 1.0 + others_busy * slowdown
+        return launch * stretch, shared * stretch
 
     def errors(self) -> list[float]:
         """Relative error of the whole time at every inner size when it is left out: plain cross-validation."""
