@@ -130,7 +130,7 @@ def test_a_plain_installation_has_every_part_but_the_heavy_ones() -> None:
     extras = project["optional-dependencies"]
     parts = {need for extra in ("learning", "server", "report") for need in extras[extra]}
     assert parts <= set(project["dependencies"])
-    assert not set(extras["bounds"] + extras["xgboost"]) & set(project["dependencies"])
+    assert not set(extras["bounds"] + extras["xgboost"] + extras["ray"]) & set(project["dependencies"])
 
 
 def _made(folder: Path) -> Path:

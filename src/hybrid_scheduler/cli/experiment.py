@@ -93,7 +93,7 @@ Jobs = Annotated[
     typer.Option(
         parser=options.whole(1, 1024),
         metavar="N",
-        help="Parts that run at a time; default one per processor. Same results.",
+        help="Parts that run at a time; default one per processor (of the cluster). Same results.",
         show_default=False,
     ),
 ]
@@ -126,6 +126,7 @@ def experiment(
     seconds: Seconds = None,
     generations: Generations = None,
     jobs: Jobs = None,
+    node: options.Workers = "machine",
     out: Out = None,
     fresh: Fresh = False,
     no_store: NoStore = False,
@@ -151,7 +152,7 @@ def experiment(
     from hybrid_scheduler.experiments.progress_file import ProgressFile
     from hybrid_scheduler.experiments.registry import find_experiment
     from hybrid_scheduler.experiments.runner import run_experiment
-    from hybrid_scheduler.hardware.machine import usable_cores
+    from hybrid_scheduler.hardware.workers import find_workers
     from hybrid_scheduler.reports.report import missing_extras, write_report
     from hybrid_scheduler.reports.run_folder import open_run
 
@@ -176,11 +177,11 @@ def experiment(
     seed_list = range(seed, seed + (experiment.default_seeds if seeds is None else seeds))
     with kept_experiment(chosen, seed_list, folder, wanted=not no_store) as kept:
         told = None if progress_file is None else ProgressFile(progress_file, kept.run_id)
-        with _progress(told) as progress:
+        with _progress(told) as progress, find_workers(node, jobs) as workers:
             result = run_experiment(
                 chosen,
                 seed_list,
-                jobs=usable_cores() if jobs is None else jobs,
+                workers=workers,
                 folder=folder,
                 fresh=fresh,
                 progress=progress,

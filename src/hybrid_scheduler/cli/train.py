@@ -12,6 +12,7 @@ from hybrid_scheduler.cli import options
 from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 
 if TYPE_CHECKING:
+    from hybrid_scheduler.hardware.workers import Workers
     from hybrid_scheduler.schedulers.base import Learner
 
 DEFAULT_TASKS = 10_000
@@ -60,7 +61,7 @@ Jobs = Annotated[
     typer.Option(
         parser=options.whole(1),
         metavar="N",
-        help="Processes for --generations; default one per core. Same result.",
+        help="Scenarios of --generations at a time; default one per core (of the cluster). Same result.",
         show_default=False,
     ),
 ]
@@ -84,6 +85,7 @@ def train(
     energy_weight: options.EnergyWeight = None,
     generations: Generations = None,
     jobs: Jobs = None,
+    node: options.Workers = "machine",
     fresh: Fresh = False,
     out: Out = Path("models"),
     seed: options.Seed = None,
@@ -131,7 +133,9 @@ def train(
         {name: settings.scheduler(name, scenario.seed, objective=objective) for name in _wanted(schedulers)}
     )
     if generations is not None:
-        _train_order(learners, generations, scenario.seed, out, jobs, fresh)
+        from hybrid_scheduler.hardware.workers import find_workers
+
+        _train_order(learners, generations, scenario.seed, out, find_workers(node, jobs), fresh)
     predictor = "random_forest" if schedulers is None and model_type is None else model_type
     names = [*learners] if predictor is None else [PREDICTOR, *learners]
     with progress_bar(names, scenario.count) as progress:
@@ -151,11 +155,10 @@ def train(
 
 
 def _train_order(
-    learners: Mapping[str, Learner], generations: int, seed: int, folder: Path, jobs: int | None, fresh: bool
+    learners: Mapping[str, Learner], generations: int, seed: int, folder: Path, workers: Workers, fresh: bool
 ) -> None:
     """Train the order of every learned queue among the learners."""
     from hybrid_scheduler.cli.output import progress_bar
-    from hybrid_scheduler.hardware.machine import usable_cores
     from hybrid_scheduler.learning.model_file import make_folder
     from hybrid_scheduler.model.errors import InvalidInputError
     from hybrid_scheduler.schedulers.hybrid_queue import HybridQueue
@@ -168,11 +171,11 @@ def _train_order(
             "add --schedulers hybrid_queue"
         )
     make_folder(folder)
-    with progress_bar(["order"], generations) as tell:
+    with progress_bar(["order"], generations) as tell, workers:
         trained = train_order(
             OrderTraining(generations=generations, seed=seed),
             folder,
-            jobs=usable_cores() if jobs is None else jobs,
+            workers=workers,
             fresh=fresh,
             tell=None if tell is None else lambda done: tell("order", done),
         )

@@ -62,17 +62,9 @@ class Parts:
         path = self.folder / part_name(seed, point)
         return read_part(path) if path.is_file() else None
 
-    def keep(self, record: Record) -> None:
-        """Write a record."""
-        write_part(self.folder / part_name(record.seed, record.point), record)
-
-    def prepared(self, seed: int) -> Path:
-        """The folder of what a seed's units share."""
-        return self.folder / f"prepared-{seed}"
-
     def forget_prepared(self) -> None:
         """When all units are finished, what they shared is no longer needed."""
-        for folder in self.folder.glob("prepared-*"):
+        for folder in self.folder.glob(prepared_name("*")):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -95,6 +87,11 @@ def fingerprint(experiment: Experiment) -> dict[str, object]:
 def part_name(seed: int, point: Point | None) -> str:
     """The file of a unit."""
     return f"seed-{seed}.npz" if point is None else f"seed-{seed}-{point}.npz"
+
+
+def prepared_name(seed: int | str) -> str:
+    """The folder of what a seed's units share."""
+    return f"prepared-{seed}"
 
 
 def write_part(path: Path, record: Record) -> None:

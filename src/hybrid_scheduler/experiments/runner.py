@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
-from multiprocessing import active_children, connection, get_context, parent_process
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from threading import Event, Thread
 from time import perf_counter
 
-from hybrid_scheduler.experiments.base import Experiment, Record, Unit
-from hybrid_scheduler.experiments.parts import FOLDER, Parts, part_name
+from hybrid_scheduler.experiments.base import Experiment, Point, Record, Unit
+from hybrid_scheduler.experiments.folders import Job, run_jobs
+from hybrid_scheduler.experiments.parts import FOLDER, Parts, part_name, prepared_name, write_part
 from hybrid_scheduler.experiments.result import ExperimentResult
+from hybrid_scheduler.hardware.workers import LocalWorkers, Workers
 from hybrid_scheduler.model.errors import InvalidInputError
 
-Job = tuple[Callable[..., None], tuple[object, ...]]
 READY = "ready"
 """A file of this name says that what a seed's units share is complete."""
 SAID, LISTEN_SECONDS = ".said", 1.0
@@ -29,6 +27,7 @@ def run_experiment(
     seeds: Sequence[int],
     *,
     jobs: int = 1,
+    workers: Workers | None = None,
     folder: Path | None = None,
     fresh: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -40,6 +39,7 @@ def run_experiment(
         experiment: What to run.
         seeds: The seeds; their order is that of the results.
         jobs: How many units at a time, each in a process of its own when it is more than one. Same results.
+        workers: Where units run, instead of in processes of this machine; then `jobs` does not count. Same results.
         folder: Where finished units and the experiment's own files are kept; what is finished there is not done again.
             None: nothing is kept.
         fresh: Do everything again.
@@ -58,58 +58,35 @@ def run_experiment(
         home = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hms-experiment-")))
         parts = Parts(home / FOLDER, experiment, fresh=fresh)
         units = [
-            Unit(
-                seed,
-                point,
-                parts.prepared(seed),
-                home if (seed, number) == (seeds[0], 0) else None,
-                None if say is None else parts.folder / f"{part_name(seed, point)}{SAID}",
-            )
+            (seed, point, (seed, number) == (seeds[0], 0))
             for number, point in enumerate(experiment.points())
             for seed in seeds
         ]
-        missing = [unit for unit in units if not _finished(experiment, unit, parts)]
+        missing = [unit for unit in units if not _finished(experiment, *unit, home, parts)]
         _tell(say or _silent, parts.started_over, len(units) - len(missing), len(units))
-        stages: list[list[Job]] = [
-            [(_prepare, (experiment, seed, parts.prepared(seed))) for seed in dict.fromkeys(u.seed for u in missing)],
-            [(_run, (experiment, unit, parts)) for unit in missing],
+        prepares = type(experiment).prepare is not Experiment.prepare
+        stages = [
+            [_preparing(experiment, seed) for seed in dict.fromkeys(seed for seed, _, _ in missing)]
+            if prepares
+            else [],
+            [_running(experiment, *unit, prepares, say is not None) for unit in missing],
         ]
-        if type(experiment).prepare is Experiment.prepare:
-            stages.pop(0)
-        with _listening(parts.folder, say or _silent):
-            _work(stages, jobs, progress or _nobody)
+        own = LocalWorkers(max(1, min(jobs, len(missing)))) if workers is None else nullcontext(workers)
+        with _listening(parts.folder, say or _silent), own as chosen:
+            _work(stages, home, chosen, progress or _nobody)
         parts.forget_prepared()
-        records = tuple(_found(parts, unit) for unit in units)
+        records = tuple(_found(parts, seed, point) for seed, point, _ in units)
     return ExperimentResult(experiment, records, perf_counter() - began, len(units) - len(missing))
 
 
-def _work(stages: list[list[Job]], jobs: int, progress: Callable[[int, int], None]) -> None:
+def _work(stages: list[list[Job]], home: Path, workers: Workers, progress: Callable[[int, int], None]) -> None:
     """Every job of a stage, then the next stage."""
     total, done = sum(map(len, stages)), 0
     progress(0, total)
-    workers = min(jobs, max(map(len, stages)))
-    if workers <= 1:
-        for function, arguments in (job for stage in stages for job in stage):
-            function(*arguments)
+    for stage in stages:
+        for _ in run_jobs(stage, home, workers):
             done += 1
             progress(done, total)
-        return
-    # Fresh processes: a forked one would inherit the threads of PyTorch and numba in an unknown state.
-    others = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_with_parent)
-    try:
-        for stage in stages:
-            for future in as_completed([pool.submit(function, *arguments) for function, arguments in stage]):
-                future.result()
-                done += 1
-                progress(done, total)
-    except BaseException:
-        # When one has failed, the others are in vain; in compiled code they hear nothing for minutes.
-        for worker in set(active_children()) - others:
-            worker.kill()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
@@ -143,19 +120,13 @@ def _listening(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
             path.unlink()
 
 
-def _leave_with_parent() -> None:
-    """A worker whose parent was killed would wait for work forever; it leaves instead."""
-    parent = parent_process()
-    if parent is not None:
-        Thread(target=_leave_after, args=(parent.sentinel,), daemon=True).start()
+def _preparing(experiment: Experiment, seed: int) -> Job:
+    folder = Path(FOLDER, prepared_name(seed))
+    return Job(_prepare, (experiment, seed), (folder,), folder / READY)
 
 
-def _leave_after(sentinel: int) -> None:
-    connection.wait([sentinel])
-    os._exit(1)
-
-
-def _prepare(experiment: Experiment, seed: int, folder: Path) -> None:
+def _prepare(home: Path, experiment: Experiment, seed: int) -> None:
+    folder = home / FOLDER / prepared_name(seed)
     if (folder / READY).exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -163,30 +134,41 @@ def _prepare(experiment: Experiment, seed: int, folder: Path) -> None:
     (folder / READY).touch()
 
 
-def _run(experiment: Experiment, unit: Unit, parts: Parts) -> None:
-    began = perf_counter()
-    record = experiment.run(unit)
-    if (record.seed, record.point) != (unit.seed, unit.point):
+def _running(
+    experiment: Experiment, seed: int, point: Point | None, own_files: bool, prepares: bool, heard: bool
+) -> Job:
+    needed = (Path(FOLDER, prepared_name(seed)),) if prepares else ()
+    return Job(_run, (experiment, seed, point, own_files, heard), needed, Path(FOLDER, part_name(seed, point)))
+
+
+def _run(home: Path, experiment: Experiment, seed: int, point: Point | None, own_files: bool, heard: bool) -> None:
+    began, parts = perf_counter(), home / FOLDER
+    part = parts / part_name(seed, point)
+    said = parts / f"{part.name}{SAID}" if heard else None
+    record = experiment.run(Unit(seed, point, parts / prepared_name(seed), home if own_files else None, said))
+    if (record.seed, record.point) != (seed, point):
         raise InvalidInputError(
             f"experiment {experiment.name!r} gave a record of seed {record.seed}, point {record.point!r} when asked "
-            f"for seed {unit.seed}, point {unit.point!r}; a record must carry its unit's seed and point"
+            f"for seed {seed}, point {point!r}; a record must carry its unit's seed and point"
         )
     clock = {**record.clock, "experiment": {"wall_seconds": perf_counter() - began}}
-    parts.keep(Record(record.seed, record.figures, record.curves, record.samples, clock, record.point))
+    write_part(part, Record(record.seed, record.figures, record.curves, record.samples, clock, record.point))
 
 
-def _finished(experiment: Experiment, unit: Unit, parts: Parts) -> bool:
+def _finished(
+    experiment: Experiment, seed: int, point: Point | None, own_files: bool, home: Path, parts: Parts
+) -> bool:
     """Whether a unit has left everything it should."""
-    if unit.folder is not None and not all((unit.folder / name).is_file() for name in experiment.extra_files):
+    if own_files and not all((home / name).is_file() for name in experiment.extra_files):
         return False
-    return parts.find(unit.seed, unit.point) is not None
+    return parts.find(seed, point) is not None
 
 
-def _found(parts: Parts, unit: Unit) -> Record:
-    record = parts.find(unit.seed, unit.point)
+def _found(parts: Parts, seed: int, point: Point | None) -> Record:
+    record = parts.find(seed, point)
     if record is None:
         raise InvalidInputError(
-            f"{parts.folder}: the part of seed {unit.seed} was there and is gone; run the experiment again"
+            f"{parts.folder}: the part of seed {seed} was there and is gone; run the experiment again"
         )
     return record
 

@@ -15,10 +15,9 @@ from __future__ import annotations
 import csv
 import json
 import math
-import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -27,6 +26,7 @@ import numpy as np
 
 from hybrid_scheduler.cluster.node import UnlabelledTasks
 from hybrid_scheduler.engine.driver import Driver, simulated_node
+from hybrid_scheduler.hardware.workers import LocalWorkers, Workers
 from hybrid_scheduler.learning.model_file import replacing
 from hybrid_scheduler.learning.order.network import ENERGY, MAX_OVERTAKEN, MONEY, N_WEIGHTS, STATE, initial_weights
 from hybrid_scheduler.model.device_columns import PRICE, WATTS
@@ -191,7 +191,8 @@ def train_order(
     settings: OrderTraining,
     folder: Path,
     *,
-    jobs: int,
+    jobs: int = 1,
+    workers: Workers | None = None,
     fresh: bool = False,
     tell: Callable[[int], None] | None = None,
 ) -> Progress:
@@ -201,6 +202,7 @@ def train_order(
         settings: How.
         folder: Gets `order.npy` (the weights), `order.csv` (the curve) and `order-progress.npz` (to go on from).
         jobs: Processes.
+        workers: Where scenarios run, instead of in processes of this machine; then `jobs` does not count. Same weights.
         fresh: Begin anew.
         tell: Told how many generations are done.
 
@@ -210,9 +212,9 @@ def train_order(
     file = folder / "order-progress.npz"
     progress = _read(file, settings) if file.exists() and not fresh else begin(settings)
     before, began = (progress.curve[-1][1] if progress.curve else 0.0), perf_counter()
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+    with LocalWorkers(jobs) if workers is None else nullcontext(workers) as chosen:
         for _ in range(progress.generation, settings.generations):
-            _step(progress, settings, partial(pool.imap, chunksize=1))
+            _step(progress, settings, chosen)
             done, mean, best = progress.curve[-1][0], progress.curve[-1][2], progress.curve[-1][3]
             progress.curve[-1] = (done, before + perf_counter() - began, mean, best)
             if progress.generation % settings.save_every == 0 or progress.generation == settings.generations:
@@ -222,7 +224,7 @@ def train_order(
     return progress
 
 
-def _step(progress: Progress, settings: OrderTraining, spread: Callable[..., Iterator[FloatArray]]) -> None:
+def _step(progress: Progress, settings: OrderTraining, workers: Workers) -> None:
     """One generation."""
     number = progress.generation
     rng = np.random.default_rng([settings.seed, number])
@@ -230,8 +232,8 @@ def _step(progress: Progress, settings: OrderTraining, spread: Callable[..., Ite
     signed = np.concatenate([noise, -noise])
     first = FIRST_SEED + (settings.seed * 1_000_000 + number) * settings.scenarios
     seeds = range(first, first + settings.scenarios)
-    judge = partial(_judged, candidates=progress.weights + settings.sigma * signed, settings=settings)
-    figures = np.stack(list(spread(judge, seeds)))
+    candidates = workers.share(progress.weights + settings.sigma * signed)
+    figures = np.stack(workers.map(_judged, [(seed, candidates, settings) for seed in seeds]))
     deviation = np.maximum(figures.std(axis=1, keepdims=True), 1e-6)
     standing = ((figures - figures.mean(axis=1, keepdims=True)) / deviation).mean(axis=0)
     gradient = (standing @ signed) / (len(standing) * settings.sigma)
