@@ -1,17 +1,27 @@
-"""Conformance suites: what schedulers, workload sources, readers and schedules must satisfy. For third parties too.
+"""Conformance suites: what schedulers, workloads, readers, schedules and lanes must satisfy. For third parties too.
 
 >>> from hybrid_scheduler.testing import check_scheduler
 >>> check_scheduler(MyScheduler)  # doctest: +SKIP
+
+The names are loaded when they are first used: the processes of lanes that are checked load one of these modules.
 """
 
-from hybrid_scheduler.testing.nodes import SITUATIONS, Situation
-from hybrid_scheduler.testing.race import CheckedRace
-from hybrid_scheduler.testing.readers import READER_CHECKS, check_reader
-from hybrid_scheduler.testing.schedule import PlainDevice, Rules, assert_valid_schedule, schedule_violations
-from hybrid_scheduler.testing.schedulers import SCHEDULER_CHECKS, Witness, check_scheduler
-from hybrid_scheduler.testing.workloads import WORKLOAD_CHECKS, check_workload
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.testing.lanes import LANE_CHECKS, check_lanes
+    from hybrid_scheduler.testing.nodes import SITUATIONS, Situation
+    from hybrid_scheduler.testing.race import CheckedRace
+    from hybrid_scheduler.testing.readers import READER_CHECKS, check_reader
+    from hybrid_scheduler.testing.schedule import PlainDevice, Rules, assert_valid_schedule, schedule_violations
+    from hybrid_scheduler.testing.schedulers import SCHEDULER_CHECKS, Witness, check_scheduler
+    from hybrid_scheduler.testing.workloads import WORKLOAD_CHECKS, check_workload
 
 __all__ = [
+    "LANE_CHECKS",
     "READER_CHECKS",
     "SCHEDULER_CHECKS",
     "SITUATIONS",
@@ -22,8 +32,38 @@ __all__ = [
     "Situation",
     "Witness",
     "assert_valid_schedule",
+    "check_lanes",
     "check_reader",
     "check_scheduler",
     "check_workload",
     "schedule_violations",
 ]
+
+_HOMES = {
+    "LANE_CHECKS": "lanes",
+    "READER_CHECKS": "readers",
+    "SCHEDULER_CHECKS": "schedulers",
+    "SITUATIONS": "nodes",
+    "WORKLOAD_CHECKS": "workloads",
+    "CheckedRace": "race",
+    "PlainDevice": "schedule",
+    "Rules": "schedule",
+    "Situation": "nodes",
+    "Witness": "schedulers",
+    "assert_valid_schedule": "schedule",
+    "check_lanes": "lanes",
+    "check_reader": "readers",
+    "check_scheduler": "schedulers",
+    "check_workload": "workloads",
+    "schedule_violations": "schedule",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"hybrid_scheduler.testing.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
