@@ -7,15 +7,12 @@ import numpy as np
 
 from hybrid_scheduler.learning.order.gangs import ANY_NODE, devices_up
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND
-from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.kernel import CHOSEN
-from hybrid_scheduler.model.task import FloatArray, IntArray, Task
+from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY, TASK_WIDTH
-from hybrid_scheduler.model.view import ClusterView
-from hybrid_scheduler.schedulers.base import CompiledDispatcher, Explanation, dispatch_kernel
+from hybrid_scheduler.schedulers.backfill import Backfill, seconds_now, wanted_device
+from hybrid_scheduler.schedulers.base import dispatch_kernel
 from hybrid_scheduler.schedulers.choose import fits, whole
-from hybrid_scheduler.schedulers.easy_backfill import WINDOW, seconds_now, wanted_device
-from hybrid_scheduler.schedulers.late_binding import explained
 
 
 @nb.njit(cache=True)
@@ -126,7 +123,7 @@ def _policy(number, now, waiting, times, devices, free, facts, state, out):  # t
     return 0
 
 
-class ConservativeBackfill(CompiledDispatcher):
+class ConservativeBackfill(Backfill):
     """Conservative backfilling on estimates: a task may only overtake others if it delays none of them.
 
     Mu'alem and Feitelson, "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2
@@ -138,17 +135,4 @@ class ConservativeBackfill(CompiledDispatcher):
         window: It plans for so many of the oldest waiting tasks.
     """
 
-    uses_estimates = True
-    idle_only = True
     kernel = _policy
-    shown_shortest = 0
-
-    def __init__(self, window: int = WINDOW) -> None:
-        if not 1 <= window <= 10_000:
-            raise InvalidInputError(f"window is {window}, but it must be from 1 to 10000")
-        self.window = window
-        self.shown_oldest = window
-
-    def explain(self, task: Task, view: ClusterView) -> Explanation:
-        """Which devices would finish it first, and whether they are idle."""
-        return explained(task, view, "it may overtake tasks that it does not delay")

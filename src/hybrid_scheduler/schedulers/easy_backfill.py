@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
-from hybrid_scheduler.learning.order.gangs import gang_lead, idle_devices, idle_gang, seconds_until_free
-from hybrid_scheduler.model.device_columns import CPU, GPU, KIND, QUEUED
-from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.learning.order.gangs import idle_devices, seconds_until_free
+from hybrid_scheduler.model.device_columns import CPU, GPU, KIND
 from hybrid_scheduler.model.kernel import CHOSEN
-from hybrid_scheduler.model.task import FloatArray, Task
-from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY, TASK_WIDTH
-from hybrid_scheduler.model.view import ClusterView
-from hybrid_scheduler.schedulers.base import CompiledDispatcher, Explanation, dispatch_kernel
-from hybrid_scheduler.schedulers.choose import whole, whole_device
-from hybrid_scheduler.schedulers.late_binding import explained
-
-WINDOW = 256
-
-
-@nb.njit(cache=True)
-def wanted_device(waiting: FloatArray, times: FloatArray, devices: FloatArray) -> int:
-    """The device that would finish a task first, or leads the gang that would; -1 when too few are up."""
-    width = int(waiting[TASK_WIDTH])
-    if width > 1:
-        return gang_lead(times, devices, waiting[TASK_MEMORY], width)
-    return whole_device(devices, times, waiting[TASK_MEMORY])
-
-
-@nb.njit(cache=True)
-def seconds_now(waiting: FloatArray, times: FloatArray, devices: FloatArray, device: int) -> float:
-    """Expected seconds of a task that starts on this device now, and on its gang; infinite when it cannot."""
-    if device < 0 or devices[device, QUEUED] > 0.0:
-        return np.inf
-    if waiting[TASK_WIDTH] > 1.0:
-        return idle_gang(times, devices, device, int(waiting[TASK_WIDTH]))
-    return times[FIXED, device] + times[SHARED, device]  # type: ignore[no-any-return]
+from hybrid_scheduler.model.task_columns import TASK_WIDTH
+from hybrid_scheduler.schedulers.backfill import Backfill, seconds_now, wanted_device
+from hybrid_scheduler.schedulers.base import dispatch_kernel
+from hybrid_scheduler.schedulers.choose import whole
 
 
 @dispatch_kernel
@@ -63,7 +38,7 @@ def _policy(number, now, waiting, times, devices, free, facts, state, out):  # t
     return 0
 
 
-class EasyBackfill(CompiledDispatcher):
+class EasyBackfill(Backfill):
     """EASY backfilling on estimates: the first of the queue has a reservation, others overtake if they keep it.
 
     Lifka, "The ANL/IBM SP scheduling system", JSSPP (1995); as in Mu'alem and Feitelson, "Utilization, predictability,
@@ -75,17 +50,4 @@ class EasyBackfill(CompiledDispatcher):
         window: It looks at so many of the oldest waiting tasks.
     """
 
-    uses_estimates = True
-    idle_only = True
     kernel = _policy
-    shown_shortest = 0
-
-    def __init__(self, window: int = WINDOW) -> None:
-        if not 1 <= window <= 10_000:
-            raise InvalidInputError(f"window is {window}, but it must be from 1 to 10000")
-        self.window = window
-        self.shown_oldest = window
-
-    def explain(self, task: Task, view: ClusterView) -> Explanation:
-        """Which devices would finish it first, and whether they are idle."""
-        return explained(task, view, "it may overtake tasks that it does not delay")
