@@ -52,15 +52,16 @@ class DeviceQueues:
         self._expected[part.device] = self._expected[part.device] - part.expected if queue else 0.0
         self._devices[part.device, QUEUED] -= 1.0
 
-    def feed(self, lane: int, now: float) -> None:
-        """Send a lane its next part, if it can take one."""
+    def next_part(self, lane: int) -> RealPart | None:
+        """What a lane is to be sent next; None while it cannot take a part, or has none."""
         queue = self._queues[lane]
-        if not queue or queue[0].is_sent or not self._devices[lane, AVAILABLE]:
-            return
-        part = queue[0]
+        return queue[0] if queue and not queue[0].is_sent and self._devices[lane, AVAILABLE] else None
+
+    def send(self, part: RealPart, now: float) -> None:
+        """Send a part to its lane."""
         self._count += 1
         self._jobs[self._count], part.sent = part, now
-        self._lanes.send(lane, Job(self._count, part.owner.work, part.begin, part.share, part.owner.limit))
+        self._lanes.send(part.device, Job(self._count, part.owner.work, part.begin, part.share, part.owner.limit))
 
     def reported(self, number: int) -> RealPart | None:
         """The part whose job has ended, out of its queue; None for a job that nobody knows."""

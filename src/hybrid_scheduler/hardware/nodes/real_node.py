@@ -92,6 +92,8 @@ class RealNode:
         measured_first: A scheduler that expects times itself is shown those of `times`, where they are known.
         retries: How often a task is decided again that lost its lane.
         settled: Told of every task that is over, before its scheduler is.
+        sending: Asked before a task's part is sent to its lane; on False the task ends as cancelled.
+        teaching: Whether the scheduler is handed outcomes to learn from.
         keeping: Whether to keep every outcome for `outcomes`.
         seed: Of the samples that schedulers are shown.
 
@@ -113,6 +115,8 @@ class RealNode:
         measured_first: bool = False,
         retries: int = RETRIES,
         settled: Callable[[Settled], None] | None = None,
+        sending: Callable[[Task], bool] | None = None,
+        teaching: bool = True,
         keeping: bool = True,
         seed: int = 0,
     ) -> None:
@@ -124,7 +128,8 @@ class RealNode:
         self._scheduler, self._lanes, self._times = scheduler, lanes, times
         self.world = World(lanes.cluster, physics or Physics())
         self.decisions = 0
-        self._retries, self._told, self._keeping = retries, settled, keeping
+        self._retries, self._told, self._sending, self._keeping = retries, settled, sending, keeping
+        self._observes = teaching and scheduler.observes
         self._devices = self.world.public_table()
         self._queues = DeviceQueues(lanes, self._devices)
         self._facts = self.world.physics.facts()
@@ -134,6 +139,7 @@ class RealNode:
         self._gone = [False] * len(self._hardware)
         self._generator = np.random.default_rng(seed)
         self._posted: deque[Callable[[], None]] = deque()
+        self._is_woken = False
         self._coming: list[tuple[float, int, RealTask]] = []
         self._blocked: dict[int, list[RealTask]] = {}
         self._ready: deque[RealTask] = deque()
@@ -190,7 +196,15 @@ class RealNode:
     def post(self, action: Callable[[], None]) -> None:
         """Have something done between two decisions, by the thread that drives the node; from any thread."""
         self._posted.append(action)
-        self._lanes.wake()
+        if not self._is_woken:  # else `do_posted` is still to come and finds this
+            self._is_woken = True
+            self._lanes.wake()
+
+    def do_posted(self) -> None:
+        """Do what was posted by now; by the thread that drives the node."""
+        self._is_woken = False
+        for _ in range(len(self._posted)):
+            self._posted.popleft()()
 
     def keep_open(self, stays: bool) -> None:
         """Whether more tasks may come than are known: then the node waits for them instead of being over."""
@@ -224,10 +238,9 @@ class RealNode:
         pause = 0.0
         while True:
             self._hear(self._lanes.wait(pause))
-            while self._posted:
-                self._posted.popleft()()
+            self.do_posted()
             self._admit()
-            if self._finished and self._scheduler.observes:
+            if self._finished:
                 return Change.FINISHED
             if self.decisions >= limit:
                 return Change.PAUSED
@@ -440,7 +453,16 @@ class RealNode:
             self._queues.append(placed)
             begin += part.share
         for part in parts:
-            self._queues.feed(part.device, now)
+            self._feed(part.device)
+
+    def _feed(self, lane: int) -> None:
+        """Send a lane its next part, if it can take one."""
+        while (part := self._queues.next_part(lane)) is not None:
+            task = part.owner.task
+            if self._sending is None or self._sending(task):
+                self._queues.send(part, self.now)
+                return
+            self._fail(part.owner, CancelledError(f"task {task.task_id} was cancelled"))
 
     def _possible(self, each: RealTask, decision: Decision) -> Sequence[Part]:
         """The parts as they can be carried out; none when no device that is up can."""
@@ -493,7 +515,7 @@ class RealNode:
             self._go_down(lane)
         if each.outcome is None and not part.lost:
             self._take_ending(each, part, report)
-        self._queues.feed(lane, self.now)
+        self._feed(lane)
 
     def _take_ending(self, each: RealTask, part: RealPart, report: Report) -> None:
         match report.ending:
@@ -554,7 +576,7 @@ class RealNode:
         if self._told is not None:
             self._told(Settled(each.task, outcome, each.value, each.error))
         each.value = None
-        if self._scheduler.observes:
+        if self._observes:
             self._finished.append(each)
         for child in self._blocked.pop(each.task.task_id, ()):
             if child.outcome is not None:
@@ -584,7 +606,7 @@ class RealNode:
             return None
         if len(self._room):
             return Change.STALLED
-        if self._finished and self._scheduler.observes:
+        if self._finished:
             return Change.FINISHED
         return None if self._open else Change.OVER
 
