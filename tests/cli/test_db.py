@@ -43,14 +43,15 @@ def test_create_status_clear(hms: Hms) -> None:
         assert not FILE.exists()
     assert hms("db", "create").out == f"made SQLite {FILE}\n"
     assert hms("db", "create").out == f"already there: SQLite {FILE}\n"
-    assert hms("db", "upgrade").out == "schema 0005: nothing to do\n"
+    assert hms("db", "upgrade").out == "schema 0006: nothing to do\n"
     hms(*COMPARE, "--tasks", 30, "--store")
     document = hms("db", "status", "--json", "-").document
-    assert (document["backend"], document["address"], document["schema"]) == ("SQLite", str(FILE), "0005")
+    assert (document["backend"], document["address"], document["schema"]) == ("SQLite", str(FILE), "0006")
     assert document["size_bytes"] > 50_000
     assert document["tables"] == {
         "runs": 1, "tasks": 30, "scheduler_results": 90, "training_data": 0, "model_versions": 0, "submitted_tasks": 0,
         "hourly_means": 0, "minute_means": 0, "run_means": 3, "retrainings": 0, "learning_figures": 0,
+        "measured_times": 0,
     }  # fmt: skip
     shown = hms("db", "status").out
     assert "SQLite" in shown
@@ -75,8 +76,8 @@ def test_upgrade_of_an_older_store(hms: Hms) -> None:
     shutil.copy(Path(__file__).parents[1] / "golden" / "store_v1.db", FILE)
     refused = hms("db", "status")
     assert (refused.code, "run 'hms db upgrade'" in refused.err) == (2, True)
-    assert hms("db", "upgrade").out == "schema 0001 is now 0005\n"
-    assert hms("db", "upgrade").out == "schema 0005: nothing to do\n"
+    assert hms("db", "upgrade").out == "schema 0001 is now 0006\n"
+    assert hms("db", "upgrade").out == "schema 0006: nothing to do\n"
     assert hms("db", "status", "--json", "-").document["tables"]["tasks"] == 12
 
 

@@ -10,7 +10,7 @@ import asyncio
 import sys
 from datetime import UTC, datetime
 
-from hybrid_scheduler.store import Batch, LearningRow, RetrainingRow, RunRow, SubmittedTask, open_store
+from hybrid_scheduler.store import Batch, LearningRow, MeasuredRow, RetrainingRow, RunRow, SubmittedTask, open_store
 from hybrid_scheduler.testing.store.samples import SCHEDULERS, sample
 
 MOMENT = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
@@ -20,6 +20,8 @@ TASKS = 12
 RETRAINING = RetrainingRow(1, 2, "hybrid_ml", MOMENT, 50, "drift", 812, 8, 5, 0.121, 0.097, 1)
 LEARNING = LearningRow(1, 2, "hybrid_ml", MOMENT, 50, {"r2": 0.75, "mae": None})
 """Since schema 4."""
+MEASURED = MeasuredRow("matmul", "NVIDIA H200", 40, 7, -3.25)
+"""Since schema 6."""
 
 
 def batch_of(run: RunRow) -> Batch:
@@ -49,6 +51,7 @@ async def write_golden(file: str) -> None:
         await store.submit([submitted_to(live)])
         await store.add_model_version("hybrid_ml", rows=50, r2=0.75, path="models/hybrid_ml.npz", created=MOMENT)
         await store.note_learning([RETRAINING], [LEARNING])
+        await store.keep_measured([MEASURED])
         await store.acquire_lease("somebody", 1)
 
 

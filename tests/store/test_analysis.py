@@ -102,6 +102,7 @@ def test_means_over_time_equal_sql_on_the_rows(database_url: str, seconds: int) 
             assert (row.hour.timestamp(), row.scheduler_name) == (start, name)
             assert (row.tasks, row.failed, row.wins) == (tasks, failed, wins)
             good = row.tasks - row.failed
+            assert row.sum_energy is not None
             shown = [total / good for total in (row.sum_response, row.sum_energy, row.sum_cost)]
             assert shown == pytest.approx([response, energy, cost], rel=1e-12)
         only = await store.analysis.means(since, clock.now + timedelta(minutes=1), seconds, SCHEDULERS[0])

@@ -149,9 +149,9 @@ def test_what_a_store_says_about_itself(tmp_path: Path, postgres_url: str) -> No
 
     async def both() -> None:
         file = tmp_path / "x.db"
-        assert await facts(await open_store(f"sqlite:///{file}")) == ("SQLite", str(file), "0005", True)
+        assert await facts(await open_store(f"sqlite:///{file}")) == ("SQLite", str(file), "0006", True)
         backend, address, *rest = await facts(await open_store(postgres_url))
-        assert (backend, rest) == ("PostgreSQL", ["0005", True])
+        assert (backend, rest) == ("PostgreSQL", ["0006", True])
         assert address.endswith(postgres_url.partition("@/")[2].partition("?")[0])
 
     asyncio.run(both())

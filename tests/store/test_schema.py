@@ -29,8 +29,8 @@ SECOND = '''
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+revision = "0007"
+down_revision = "0006"
 
 
 def upgrade():
@@ -77,6 +77,7 @@ def test_migrations_make_the_tables(database_url: str) -> None:
         (tables.run_means, rows.RunMeansRow),
         (tables.retrainings, rows.RetrainingRow),
         (tables.learning_figures, rows.LearningRow),
+        (tables.measured_times, rows.MeasuredRow),
     ],
 )
 def test_rows_are_the_columns(table: sa.Table, row: type[rows.TaskRow]) -> None:
@@ -90,7 +91,7 @@ def test_rows_are_the_columns_but_what_the_store_adds() -> None:
 
 def test_there_is_a_golden_database_of_every_schema() -> None:
     assert len(GOLDEN) == len(schema._known())
-    assert all(file.stat().st_size < 100_000 for file in GOLDEN)
+    assert all(file.stat().st_size < 110_000 for file in GOLDEN)
 
 
 LATER = {
@@ -132,6 +133,8 @@ def test_golden_databases_open(golden: Path, tmp_path: Path) -> None:
             noted = golden.name not in ("store_v1.db", "store_v2.db", "store_v3.db")
             assert await store.analysis.retrainings() == ([golden_store.RETRAINING] if noted else [])
             assert await store.analysis.learning() == ([golden_store.LEARNING] if noted else [])
+            kept = await store.measured_times([golden_store.MEASURED.hardware])
+            assert kept == ([golden_store.MEASURED] if golden.name >= "store_v6.db" else [])
             assert await store.interrupt_live_runs() == [live.id]
             assert [task.crashes for task in await store.submitted()] == [1]
             run = await begin(store)
@@ -156,7 +159,7 @@ def test_an_old_file_can_shrink_once_it_is_upgraded(tmp_path: Path) -> None:
     async def use() -> int:
         with pytest.raises(StoreError, match="run 'hms db upgrade'"):
             await open_store(url)
-        assert await upgrade_store(url) == ("0001", "0005")
+        assert await upgrade_store(url) == ("0001", "0006")
         async with await open_store(url) as store:
             run = await begin(store, 10_000)
             await store.write(sample(run, range(2000)))
@@ -196,16 +199,16 @@ def test_an_older_schema_names_the_command(database_url: str, next_schema: Path)
     assert asyncio.run(create_store(database_url))
     schema.MIGRATIONS = later
     for create in (True, False):
-        with pytest.raises(StoreError, match=r"has schema 0005, but this version needs 0006; run 'hms db upgrade'"):
+        with pytest.raises(StoreError, match=r"has schema 0006, but this version needs 0007; run 'hms db upgrade'"):
             asyncio.run(open_store(database_url, create=create))
-    assert asyncio.run(upgrade_store(database_url)) == ("0005", "0006")
-    assert asyncio.run(upgrade_store(database_url)) == ("0006", "0006")
+    assert asyncio.run(upgrade_store(database_url)) == ("0006", "0007")
+    assert asyncio.run(upgrade_store(database_url)) == ("0007", "0007")
 
 
 def test_a_newer_schema_is_refused(database_url: str, next_schema: Path) -> None:
     asyncio.run(create_store(database_url))
     schema.MIGRATIONS = Path(schema.__file__).parent / "migrations"
-    with pytest.raises(StoreError, match=r"has schema 0006, which this version does not know \(it needs 0005\)"):
+    with pytest.raises(StoreError, match=r"has schema 0007, which this version does not know \(it needs 0006\)"):
         asyncio.run(open_store(database_url))
     with pytest.raises(StoreError, match="a newer version wrote it"):
         asyncio.run(upgrade_store(database_url))

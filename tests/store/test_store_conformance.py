@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from hybrid_scheduler.store import (
     Cleared,
     ComparedTask,
     Counts,
+    MeasuredRow,
     ModelVersionRow,
     Retention,
     RunRow,
@@ -163,6 +164,18 @@ class CountsHoursTwice(Store):
         return await super().write(batch)
 
 
+class TakesUnknownForNothing(Store):
+    async def write(self, batch: Batch) -> int:
+        results = [row._replace(energy_consumption=row.energy_consumption or 0.0) for row in batch.results]
+        return await super().write(batch._replace(results=results))
+
+
+class KeepsTheFirst(Store):
+    async def keep_measured(self, rows: Sequence[MeasuredRow]) -> None:
+        there = {row[:3] for row in await self.measured_times([row.hardware for row in rows])}
+        await super().keep_measured([row for row in rows if row[:3] not in there])
+
+
 class FindsNobodyDead(Store):
     async def interrupt_live_runs(self) -> list[int]:
         return []
@@ -206,6 +219,8 @@ BAD: list[tuple[Callable[[OpenStore], Awaitable[None]], type[Store], str]] = [
     (history.check_clear_meanwhile, ClearsTooMuch, "what came meanwhile is gone"),
     (history.check_prune, PrunesByNumber, "tasks that were stored first are still there"),
     (history.check_hourly_means, CountsHoursTwice, "tasks, failures and wins"),
+    (history.check_unknown_energy, TakesUnknownForNothing, "written .*, read"),
+    (history.check_measured, KeepsTheFirst, "kept .*, read"),
     (history.check_model_versions, OldestFirst, "not newest first"),
     (history.check_export, WritesNoFile, "0 of 1 rows of runs"),
     (running.check_ids_grow, StartsOver, "ids .* again"),

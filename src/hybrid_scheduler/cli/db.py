@@ -36,7 +36,7 @@ def _root(context: typer.Context) -> None:
 @db.command()
 def create() -> None:
     """Make the store where there is none."""
-    from hybrid_scheduler.cli.kept_run import store_room, store_url
+    from hybrid_scheduler.config.store import store_room, store_url
 
     async def make() -> str:
         made = await store_room().create_store(store_url())
@@ -50,10 +50,10 @@ def create() -> None:
 def upgrade() -> None:
     """Bring an older store to the schema of this version; a copy of it first is a good idea.
 
-    An SQLite file of an older version is rewritten, so that it can shrink later: end the service, and have room for a
-    second file of its size.
+    An SQLite file of an older version is rewritten, which takes minutes when the history is long: end the service, and
+    have room for a second file of its size.
     """
-    from hybrid_scheduler.cli.kept_run import store_room, store_url
+    from hybrid_scheduler.config.store import store_room, store_url
 
     before, after = _run(store_room().upgrade_store(store_url()))
     typer.echo(f"schema {after}: nothing to do" if before == after else f"schema {before} is now {after}")
@@ -89,7 +89,7 @@ def export(table: Table, file: File) -> None:
 
 @db.command()
 def clear(yes: Yes = False) -> None:
-    """Forget all tasks, results, labels, kept means, learning curves and runs that are over; model versions stay.
+    """Forget tasks, results, labels, means, learning curves, measured times and ended runs; model versions stay.
 
     The room is given back to the disk. What a running service stores meanwhile stays.
     """
@@ -122,7 +122,7 @@ def _counted(number: int, what: str) -> str:
 
 
 async def _opened() -> Store:
-    from hybrid_scheduler.cli.kept_run import store_room, store_url
+    from hybrid_scheduler.config.store import store_room, store_url
 
     store: Store = await store_room().open_store(store_url(), create=False)
     return store

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid_scheduler.cli.kept_run import store_room, store_url
 from hybrid_scheduler.cli.output import note
+from hybrid_scheduler.config.store import store_room, store_url
 from hybrid_scheduler.experiments.base import Experiment
 from hybrid_scheduler.experiments.result import ExperimentResult
 from hybrid_scheduler.model.errors import MissingExtraError

@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hybrid_scheduler.cli.output import progress_bar
-from hybrid_scheduler.config.service import load_service_settings
+from hybrid_scheduler.config.store import store_room, store_url
 from hybrid_scheduler.engine.compare import ComparisonResult
-from hybrid_scheduler.model.errors import MissingExtraError
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 from hybrid_scheduler.model.task import IntArray, TaskBatch
 
@@ -24,20 +23,6 @@ BLOCK = 10_000
 """Tasks whose outcomes become rows at a time; a multiple of `BATCH`."""
 BATCH = 2_000
 """Tasks that are written at once: a fraction of a second, so that nobody else waits long."""
-
-
-def store_url() -> str:
-    """Where the store is, from the environment; may hold a password."""
-    return load_service_settings().database
-
-
-def store_room() -> Any:
-    """The package of the store, which needs libraries that not everybody has."""
-    try:
-        from hybrid_scheduler import store
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("the store", str(error.name), "server") from error
-    return store
 
 
 class KeptRun:

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid_scheduler.cli.kept_run import store_room, store_url
+from hybrid_scheduler.config.store import store_room, store_url
 from hybrid_scheduler.config.world import stored_world
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.reports.race import OneRace, race_run

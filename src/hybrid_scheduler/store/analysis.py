@@ -74,7 +74,7 @@ class Analysis:
         )
         start = _start_of(type_coerce(key, BigInteger), seconds)
         query = (
-            select(start, table.c.scheduler_name, *(func.sum(table.c[name]) for name in SUMS))
+            select(start, table.c.scheduler_name, *(_total(table.c[name]) for name in SUMS))
             .where(key >= _floor(since, seconds), key < until)
             .group_by(start, table.c.scheduler_name)
             .order_by(start, table.c.scheduler_name)
@@ -84,7 +84,7 @@ class Analysis:
         async with self._database.reading() as connection:
             rows = await connection.execute(query)
             # PostgreSQL adds whole numbers up to decimals.
-            return [HourRow(_moment(row[0]), row[1], *map(int, row[2:5]), *map(float, row[5:])) for row in rows]
+            return [HourRow(_moment(row[0]), row[1], *map(int, row[2:5]), *row[5:]) for row in rows]
 
     async def marks(self, since: datetime, until: datetime, seconds: int) -> list[MarkRow]:
         """Retrainings and saved versions by stretch of time and learner, in order; arguments as of `means`."""
@@ -201,6 +201,11 @@ class Analysis:
                 min((moment for moment in (row[1], hours[0]) if moment is not None), default=None),
                 max((moment for moment in (row[2], hours[1]) if moment is not None), default=None),
             )
+
+
+def _total(column: Any) -> Any:
+    """What a column adds up to: null, unknown, where any of it is; SQL's own sum leaves those out."""
+    return case((func.count(column) == func.count(), func.sum(column))) if column.nullable else func.sum(column)
 
 
 async def _per_stretch(

@@ -134,7 +134,8 @@ def _check_task(task: TaskRow | SubmittedTask) -> None:
 
 
 def _check_result(result: ResultRow) -> None:
-    _check_numbers(result, (result.gpu_fraction, *result[4:10]), (result._fields[2], *result._fields[4:10]))
+    told = result if result.energy_consumption is not None else result._replace(energy_consumption=0.0)
+    _check_numbers(result, (told.gpu_fraction, *told[4:10]), (result._fields[2], *result._fields[4:10]))
     if result.gpu_id is not None:
         check_whole(f"task {result.task_id}: gpu_id", result.gpu_id, 0, 2**31 - 1)
     if type(result.failed) is not bool:

@@ -19,6 +19,7 @@ from hybrid_scheduler.store.rows import Cleared
 from hybrid_scheduler.store.tables import (
     hourly_means,
     learning_figures,
+    measured_times,
     minute_means,
     retrainings,
     run_means,
@@ -41,6 +42,7 @@ EVERYTHING = """
     BEGIN IMMEDIATE;
     DELETE FROM scheduler_results; DELETE FROM training_data; DELETE FROM tasks; DELETE FROM hourly_means;
     DELETE FROM minute_means; DELETE FROM run_means; DELETE FROM retrainings; DELETE FROM learning_figures;
+    DELETE FROM measured_times;
     DELETE FROM submitted_tasks WHERE run_id IN (SELECT id FROM runs WHERE status <> 'running');
     DELETE FROM runs WHERE status <> 'running'; UPDATE runs SET tasks = 0;
     COMMIT;
@@ -140,10 +142,10 @@ async def _forget_runs(database: Database, mark: _Mark) -> int:
 
 
 async def _forget_small(connection: AsyncConnection) -> None:
-    """What was submitted to runs that are over, the sums, and what learners did."""
+    """What was submitted to runs that are over, the sums, what learners did, and what was measured."""
     over = select(runs.c.id).where(runs.c.status != "running")
     await connection.execute(delete(submitted_tasks).where(submitted_tasks.c.run_id.in_(over)))
-    for table in (hourly_means, minute_means, run_means, retrainings, learning_figures):
+    for table in (hourly_means, minute_means, run_means, retrainings, learning_figures, measured_times):
         await connection.execute(delete(table))
 
 

@@ -24,7 +24,7 @@ def raced(
     """Stored rows as the columns a race gives. Parents that are not among them count as finished.
 
     What older versions did not store is unknown: estimates, ready and decided times are NaN then, kinds `UNKNOWN_KIND`,
-    counts `UNKNOWN_COUNT`.
+    counts `UNKNOWN_COUNT`. So is energy that the machine did not tell: NaN.
     """
     known = {entry.task.task_id for entry in compared}
     tasks = TaskBatch.from_columns(
@@ -65,7 +65,7 @@ def _outcomes(tasks: TaskBatch, rows: Sequence[ResultRow], world: World) -> Outc
         column([np.nan if row.decided_time is None else row.decided_time for row in rows]),
         column([row.finish_time for row in rows]),
         column([row.actual_time for row in rows]),
-        column([row.energy_consumption for row in rows]),
+        column([np.nan if row.energy_consumption is None else row.energy_consumption for row in rows]),
         column([row.execution_cost for row in rows]),
         column([row.failed for row in rows], bool),
         column([UNKNOWN_COUNT if row.overtaken is None else row.overtaken for row in rows], np.int64),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hybrid_scheduler.store.address import read_address
 from hybrid_scheduler.store.connect import Database
-from hybrid_scheduler.store.disk import make_shrinkable
+from hybrid_scheduler.store.disk import give_back, make_shrinkable
 from hybrid_scheduler.store.errors import DAMAGED, MISSING_TABLE, StoreError, StoreUnavailableError
 from hybrid_scheduler.store.limits import DEFAULT_LIMITS, StoreLimits
 from hybrid_scheduler.store.schema import check_schema, found_revision, migrate, needed_revision
@@ -53,7 +53,7 @@ async def create_store(url: str) -> bool:
 async def upgrade_store(url: str) -> tuple[str, str]:
     """Bring the schema of a store to the one this version needs; gives the revisions before and after.
 
-    An SQLite file that cannot shrink yet is rewritten, which needs room for a copy.
+    An SQLite file may be rewritten, which needs room for a copy.
     """
     async with _connected(url, create=False) as database:
         revision = await found_revision(database)
@@ -61,6 +61,8 @@ async def upgrade_store(url: str) -> tuple[str, str]:
             await check_schema(database)
         await migrate(database)
         await make_shrinkable(database)
+        while await give_back(database, everything=True):  # of tables that were copied
+            pass
         await database.close()
     return str(revision), needed_revision()
 

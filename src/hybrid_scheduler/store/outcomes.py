@@ -39,7 +39,7 @@ def result_row(outcome: Outcome, scheduler_name: str, task_id: int) -> ResultRow
         outcome.wait_time,
         outcome.response_time,
         outcome.finish_time,
-        outcome.energy,
+        _known(outcome.energy),
         outcome.cost,
         outcome.failed,
         tuple(
@@ -114,7 +114,7 @@ def result_rows(outcomes: OutcomeBatch, scheduler_name: str, task_ids: Sequence[
             wait,
             whole,
             finish,
-            energy,
+            _known(energy),
             cost,
             failed,
             tuple(parts[i]),
@@ -126,6 +126,10 @@ def result_rows(outcomes: OutcomeBatch, scheduler_name: str, task_ids: Sequence[
         )
         for i, (time, wait, whole, finish, energy, cost, failed, ready, queue, decided, overtaken) in enumerate(figures)
     ]
+
+
+def _known(joules: float) -> float | None:
+    return joules if math.isfinite(joules) else None
 
 
 def _queues(outcomes: OutcomeBatch) -> list[tuple[float, ...] | None]:

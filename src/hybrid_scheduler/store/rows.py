@@ -78,6 +78,7 @@ class PartRow(NamedTuple):
 class ResultRow(NamedTuple):
     """One task under one scheduler: seconds, joules, dollars; `gpu_id` is None when no GPU took part.
 
+    `energy_consumption` is None where the machine did not tell it.
     `reason` says why it failed, where that is known; a long one is cut. `ready_time` is when it could be
     decided, `queue_seconds` the queue of every device at the decision, in the order of the run's devices,
     `decided_time` when it was decided, `overtaken` how often others were first (all as in `model.outcome.Outcome`).
@@ -92,7 +93,7 @@ class ResultRow(NamedTuple):
     wait_time: float
     response_time: float
     finish_time: float
-    energy_consumption: float
+    energy_consumption: float | None
     execution_cost: float
     failed: bool
     parts: tuple[PartRow, ...]
@@ -155,7 +156,7 @@ class HourRow(NamedTuple):
         sum_response: Seconds, as all times.
         sum_wait: Of this, waiting.
         sum_time: Of this, execution.
-        sum_energy: Joules.
+        sum_energy: Joules; None where those of any task are not known.
         sum_cost: Dollars.
     """
 
@@ -167,7 +168,7 @@ class HourRow(NamedTuple):
     sum_response: float
     sum_wait: float
     sum_time: float
-    sum_energy: float
+    sum_energy: float | None
     sum_cost: float
 
 
@@ -182,8 +183,26 @@ class RunMeansRow(NamedTuple):
     sum_response: float
     sum_wait: float
     sum_time: float
-    sum_energy: float
+    sum_energy: float | None
     sum_cost: float
+
+
+class MeasuredRow(NamedTuple):
+    """How long tasks of one kind and about one size took on one kind of hardware, as a real node measured it.
+
+    Attributes:
+        kind: The tasks'.
+        hardware: The device's.
+        step: The size, as steps of a logarithm; below 0 for sizes below 1.
+        measurements: How many the mean counts for.
+        log_seconds: Mean of the logarithms of the seconds of a whole task.
+    """
+
+    kind: str
+    hardware: str
+    step: int
+    measurements: int
+    log_seconds: float
 
 
 class RetrainingRow(NamedTuple):

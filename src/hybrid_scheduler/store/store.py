@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +17,7 @@ from hybrid_scheduler.store import (
     disk,
     learning,
     lease,
+    measured,
     reading,
     retention,
     runs,
@@ -38,6 +39,7 @@ from hybrid_scheduler.store.rows import (
     Counts,
     HourRow,
     LearningRow,
+    MeasuredRow,
     ModelVersionRow,
     RetrainingRow,
     RunRow,
@@ -260,7 +262,7 @@ class Store:
             return await sums.read(connection, since, until, scheduler)
 
     async def clear(self, progress: Progress | None = None) -> Cleared:
-        """Forget the history: tasks, results, labels, means, what learners did, and runs that are over.
+        """Forget the history: tasks, results, labels, means, what learners did, measured times, runs that are over.
 
         Tasks submitted to these go with them. Running runs stay, with what was submitted to them, and so do model
         versions. Ids go on where they were.
@@ -330,6 +332,22 @@ class Store:
         learning.check_learning(retrainings, figures)
         async with self._database.writing() as connection:
             await learning.add(connection, retrainings, figures)
+
+    # What real nodes measured
+
+    async def measured_times(self, hardware: Collection[str]) -> list[MeasuredRow]:
+        """How long tasks took on these kinds of hardware, by kind, hardware and step."""
+        for name in hardware:
+            checks.check_text("hardware", name)
+        async with self._database.reading() as connection:
+            return await measured.read(connection, hardware)
+
+    @whole
+    async def keep_measured(self, rows: Sequence[MeasuredRow]) -> None:
+        """Keep what was measured; of the same kind, hardware and step the later stands. Retention leaves it alone."""
+        measured.check_measured(rows)
+        async with self._database.writing() as connection:
+            await measured.keep(connection, rows)
 
     # The lease of the live engine
 

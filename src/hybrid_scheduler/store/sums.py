@@ -37,9 +37,15 @@ def summed(results: Sequence[ResultRow], moment: datetime) -> list[HourRow]:
         # Column by column: a batch of the live engine has thousands of rows.
         column = dict(zip(ResultRow._fields, zip(*good, strict=True), strict=True)) if good else {}
         wins = sum(map(le, column.get("response_time", ()), map(best.__getitem__, column.get("task_id", ()))))
-        sums = (math.fsum(column.get(figure, ())) for figure in SUMMED)
-        hours.append(HourRow(hour, name, len(rows), len(rows) - len(good), wins, *sums))
+        sums = (_sum(column.get(figure, ())) for figure in SUMMED)
+        hours.append(HourRow._make((hour, name, len(rows), len(rows) - len(good), wins, *sums)))
     return hours
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    """What values add up to: unknown where any is."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) if len(known) == len(values) else None
 
 
 async def add(connection: AsyncConnection, rows: Sequence[tuple[Any, ...]], table: Table = hourly_means) -> None:

@@ -133,7 +133,8 @@ scheduler_results = Table(
     Column("wait_time", Double, nullable=False),
     Column("response_time", Double, nullable=False),
     Column("finish_time", Double, nullable=False),
-    Column("energy_consumption", Double, nullable=False),
+    # Null where the machine did not tell it.
+    Column("energy_consumption", Double),
     Column("execution_cost", Double, nullable=False),
     Column("failed", Boolean, nullable=False),
     Column("parts", Document, nullable=False),
@@ -187,10 +188,13 @@ submitted_tasks = Table(
 
 
 def _sums() -> list[Column[Any]]:
-    """Sums, so that rows can be added up."""
+    """Sums, so that rows can be added up; that of the energy is null where any task's is."""
     return [
         *(Column(name, BigInteger, nullable=False) for name in ("tasks", "failed", "wins")),
-        *(Column(f"sum_{name}", Double, nullable=False) for name in ("response", "wait", "time", "energy", "cost")),
+        *(
+            Column(f"sum_{name}", Double, nullable=name == "energy")
+            for name in ("response", "wait", "time", "energy", "cost")
+        ),
     ]
 
 
@@ -257,6 +261,17 @@ learning_figures = Table(
     sqlite_autoincrement=True,
 )
 
+# How long tasks took on real hardware.
+measured_times = Table(
+    "measured_times",
+    metadata,
+    *(Column(name, Text, primary_key=True) for name in ("kind", "hardware")),
+    Column("step", Integer, primary_key=True, autoincrement=False),
+    Column("measurements", Integer, nullable=False),
+    Column("log_seconds", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # The next two have one row each, made by the first migration.
 engine_lease = Table(
     "engine_lease",
@@ -276,6 +291,6 @@ id_counter = Table(
 
 EXPORTED = (
     *(runs, tasks, scheduler_results, training_data, model_versions, submitted_tasks),
-    *(hourly_means, minute_means, run_means, retrainings, learning_figures),
+    *(hourly_means, minute_means, run_means, retrainings, learning_figures, measured_times),
 )
 """The tables that can be exported; the first columns of each are its key."""

@@ -23,6 +23,8 @@ STORE_CHECKS: tuple[StoreCheck, ...] = (
     history.check_clear_meanwhile,
     history.check_prune,
     history.check_hourly_means,
+    history.check_unknown_energy,
+    history.check_measured,
     history.check_model_versions,
     history.check_export,
     running.check_ids_grow,

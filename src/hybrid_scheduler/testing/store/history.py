@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hybrid_scheduler.store import Batch, Cleared, ResultRow, Retention, SubmittedTask, TrainingRow
+from hybrid_scheduler.store import Batch, Cleared, MeasuredRow, ResultRow, Retention, SubmittedTask, TrainingRow
 from hybrid_scheduler.store.documents import to_json
 from hybrid_scheduler.testing.store.samples import (
     SCHEDULERS,
@@ -236,6 +236,75 @@ _SUMMED = {
     "sum_energy": "energy_consumption",
     "sum_cost": "execution_cost",
 }
+
+
+async def check_unknown_energy(opened: OpenStore) -> None:
+    """Energy that a machine did not tell comes back as unknown, and is unknown in every sum it would be in."""
+    async with await opened() as store:
+        run = await begin(store)
+        batch = sample(run, range(4))
+        told, untold = SCHEDULERS
+        results = [
+            row._replace(energy_consumption=None)
+            if row.scheduler_name == untold and row.task_id == run.first_task_id
+            else row
+            for row in batch.results
+        ]
+        await store.write(batch._replace(results=results))
+        found = [row for entry in reversed(await store.comparative(10)) for row in entry.results]
+        assert found == results, f"written {results}, read {found}"
+        # More of the same, in the same hour or the next one: what is known later does not make up for it.
+        await store.write(sample(run, range(4, 8)))
+        (first, *_), last = await store.hourly_means(scheduler=untold), datetime.now(UTC) + timedelta(hours=1)
+        sums = {
+            "the hours": first.sum_energy,
+            "the day": (await store.analysis.means(first.hour, last, 86_400, untold))[0].sum_energy,
+            "the run": next(
+                row.sum_energy for row in await store.analysis.run_means([run.id]) if row.scheduler_name == untold
+            ),
+        }
+        assert set(sums.values()) == {None}, f"unknown energy is in a sum: {sums}"
+        assert first.sum_response > 0.0, f"{first}"
+        for row in await store.analysis.means(first.hour, last, 86_400, told):
+            assert row.sum_energy is not None, f"the energy of {told} is known: {row}"
+        for bad in (float("nan"), float("inf")):
+            worse = sample(run, [9])
+            worse = worse._replace(results=[row._replace(energy_consumption=bad) for row in worse.results])
+            await refused(partial(store.write, worse), f"an energy of {bad}")
+
+
+async def check_measured(opened: OpenStore) -> None:
+    """What was measured comes back by hardware; of the same key the later stands; clearing forgets it."""
+    first = [
+        MeasuredRow("Größe 任务", "NVIDIA H200", -7, 3, -1 / 3),
+        MeasuredRow("matmul", "NVIDIA H200", 40, 32, 0.1),
+        MeasuredRow("matmul", "a core", 40, 1, 2.5),
+    ]
+    later = [first[1]._replace(measurements=5, log_seconds=-9.75), first[1]._replace(step=41)]
+    async with await opened() as store:
+        await store.keep_measured(first)
+        await store.keep_measured(later)
+        await store.keep_measured([])
+    async with await opened() as store:
+        found = await store.measured_times(["NVIDIA H200", "NVIDIA H200", "nobody's"])
+        expected = sorted([first[0], *later])
+        assert found == expected, f"kept {expected}, read {found}"
+        assert await store.measured_times(["a core"]) == first[2:], "other hardware changed"
+        assert await store.measured_times([]) == []
+        while await store.prune(Retention(days=1e-9, tasks=1)):
+            pass
+        assert len(await store.measured_times(["NVIDIA H200"])) == 3, "pruning forgets what was measured"
+        good = first[0]
+        for bad in (
+            good._replace(kind=""),
+            good._replace(hardware="\0"),
+            good._replace(step=2**31),
+            good._replace(measurements=0),
+            good._replace(log_seconds=float("nan")),
+        ):
+            await refused(partial(store.keep_measured, [good, bad]), f"{bad}")
+        await store.clear()
+        assert await store.measured_times(["NVIDIA H200", "a core"]) == [], "what was measured is still there"
 
 
 async def check_model_versions(opened: OpenStore) -> None:
