@@ -12,6 +12,7 @@ from hybrid_scheduler.compile_cache import choose_folder
 
 if TYPE_CHECKING:
     from hybrid_scheduler.api.compare import compare
+    from hybrid_scheduler.api.run import run
     from hybrid_scheduler.api.schedulers import load_scheduler, make_env
     from hybrid_scheduler.classic import OnlineScheduler, VirtualMultiGPU
     from hybrid_scheduler.engine.race import Race
@@ -49,6 +50,7 @@ __all__ = [
     "compare",
     "load_scheduler",
     "make_env",
+    "run",
 ]
 
 choose_folder()
@@ -72,6 +74,7 @@ _HOMES = {
     "compare": "hybrid_scheduler.api.compare",
     "load_scheduler": "hybrid_scheduler.api.schedulers",
     "make_env": "hybrid_scheduler.api.schedulers",
+    "run": "hybrid_scheduler.api.run",
 }
 
 

@@ -1,1 +1,1 @@
-"""The door for Python: `compare`, its result, and schedulers ready to use. Their names are those of the package."""
+"""The door for Python: `compare`, `run`, their result, and schedulers ready to use; named like the package's own."""

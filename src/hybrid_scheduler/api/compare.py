@@ -147,7 +147,33 @@ def contest_of(
         raise InvalidInputError(f"scenario and {', '.join(sorted(options))} both describe the tasks; leave one out")
     files = () if model is None else (model,) if isinstance(model, str | Path) else tuple(model)
     start = Start(tuple(map(Path, files)), train_tasks)
-    objective = Objective.chosen(weights, energy_weight)
+    contestants = contestants_of(schedulers, settings, scenario.seed, Objective.chosen(weights, energy_weight))
+    return Contest(scenario, contestants.schedulers, start, contestants.named, contestants.absent)
+
+
+@dataclass(frozen=True)
+class Contestants:
+    """Who takes part, ready.
+
+    Attributes:
+        schedulers: By name, in the order given.
+        named: Those that were given by name.
+        absent: Remarks on those of the usual ones that are not to be had here.
+    """
+
+    schedulers: Mapping[str, Scheduler]
+    named: frozenset[str]
+    absent: tuple[str, ...]
+
+
+def contestants_of(
+    schedulers: Schedulers | None, settings: Config, seed: int, objective: Objective | None
+) -> Contestants:
+    """Schedulers as a caller names them: those by name are created, objects are copied.
+
+    Raises:
+        InvalidInputError: A name is unknown or comes twice, or a scheduler does not take what it is given.
+    """
     absent: list[str] = []
     contestants: dict[str, Scheduler] = {}
     named = set()
@@ -156,14 +182,14 @@ def contest_of(
             contestants[name] = copy.deepcopy(wanted)
             continue
         try:
-            contestants[name] = settings.scheduler(wanted, scenario.seed, objective=objective)
+            contestants[name] = settings.scheduler(wanted, seed, objective=objective)
         except MissingExtraError as error:
             if schedulers is not None:
                 raise
             absent.append(f"{name} is left out: {error}")
             continue
         named.add(name)
-    return Contest(scenario, contestants, start, frozenset(named), tuple(absent))
+    return Contestants(contestants, frozenset(named), tuple(absent))
 
 
 def _wanted(schedulers: Schedulers | None) -> dict[str, str | Scheduler]:

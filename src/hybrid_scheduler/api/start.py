@@ -21,10 +21,12 @@ class Start:
         models: Files to load, each for the learners that read its kind of file.
         train_tasks: Train on so many tasks, forests from nothing, the agent from its packaged network on; 0 starts
             cold; None takes the packaged model where it fits.
+        packaged: Whether packaged models may be taken; they are of simulated nodes.
     """
 
     models: tuple[Path, ...] = ()
     train_tasks: int | None = None
+    packaged: bool = True
 
 
 def prepare(
@@ -48,7 +50,9 @@ def prepare(
             learner.load_model(chosen[name])
             learner.check_devices(len(cluster.devices))
         elif start.train_tasks is None:
-            if not load_pretrained(learner, scenario.world):
+            if not start.packaged:
+                notes.append(f"{name} starts cold: the packaged models are of simulated nodes")
+            elif not load_pretrained(learner, scenario.world):
                 notes.append(f"{name} starts cold: no packaged model fits this node; --train-tasks N trains one first")
         elif start.train_tasks > 0:
             training = training or scenario.training(start.train_tasks)

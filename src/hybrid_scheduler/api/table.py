@@ -175,7 +175,9 @@ def _remark(figures: Mapping[str, Any]) -> str:
 def _scale(unit: str, values: list[float | None]) -> tuple[float, str]:
     largest = max((abs(value) for value in values if value is not None), default=0.0)
     units = SCALES.get(unit, ((1.0, unit),))
-    return next((scale for scale in units if largest >= scale[0]), units[0] if largest == 0 else units[-1])
+    if largest == 0.0:
+        return next(scale for scale in units if scale[0] == 1.0)
+    return next((scale for scale in units if largest >= scale[0]), units[-1])
 
 
 def _number(value: float | None, scale: float = 1.0) -> str:

@@ -27,6 +27,7 @@ from hybrid_scheduler.cli.inspect import inspect
 from hybrid_scheduler.cli.pipeline import pipeline
 from hybrid_scheduler.cli.profile import profile
 from hybrid_scheduler.cli.report import report
+from hybrid_scheduler.cli.run import run
 from hybrid_scheduler.cli.schedulers import schedulers
 from hybrid_scheduler.cli.serve import serve
 from hybrid_scheduler.cli.train import train
@@ -50,6 +51,7 @@ app.command()(inspect)
 app.command()(pipeline)
 app.command()(profile)
 app.command()(report)
+app.command()(run)
 app.command()(schedulers)
 app.command()(serve)
 app.command()(train)

@@ -142,7 +142,7 @@ def compare(
         seed=seed,
         config=load_config(config),
     )
-    kept = _kept_run() if store else None
+    kept = kept_run() if store else None
     with progress_bar(list(contest.schedulers), contest.scenario.count) as progress:
         result = contest.run(progress, keep_outcomes=store)
     for remark in result.notes:
@@ -157,7 +157,8 @@ def compare(
         note(f"kept as {kept.save(result.race)}")
 
 
-def _kept_run() -> KeptRun:
-    from hybrid_scheduler.cli.kept_run import KeptRun  # the store's libraries are slow to load, and optional
+def kept_run() -> KeptRun:
+    """What keeps a run in the store; its libraries are slow to load, and optional."""
+    from hybrid_scheduler.cli.kept_run import KeptRun
 
     return KeptRun()

@@ -21,6 +21,8 @@ from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 
 REHEARSAL_TASKS = 8
+SHOWN_FAILURES = 100
+"""Failures that a document names."""
 BOUNDED = ("makespan", "avg_response")
 """The figures that have a lower bound."""
 GAP = MetricInfo(
@@ -50,16 +52,23 @@ class SchedulerResult:
         learning: What a learner counted (`LEARNING_COUNTERS`).
         gap: How far `makespan` and `avg_response` are above the lower bound of the tasks it finished, as a share of the
             bound; None where there is none.
+        failures: Why tasks failed, by id, where that is known: on a real node.
     """
 
     metrics: Mapping[str, Value]
     decision_us: float
     learning: Mapping[str, int] = field(default_factory=dict)
     gap: Mapping[str, float | None] = field(default_factory=lambda: dict.fromkeys(BOUNDED))
+    failures: Mapping[int, str] = field(default_factory=dict)
 
     def figures(self) -> dict[str, Value]:
         """All of them, in the words of the document."""
         return {**self.metrics, "gap": dict(self.gap), "decision_us": self.decision_us, **self.learning}
+
+    def named_failures(self) -> dict[str, object]:
+        """The first failures with their reasons, for a document."""
+        first = sorted(self.failures.items())[:SHOWN_FAILURES]
+        return {"failures": [{"task_id": task_id, "reason": reason} for task_id, reason in first]}
 
     def __getattr__(self, name: str) -> Any:
         """A metric or counter by its name: `result["mct"].avg_response`."""
@@ -80,6 +89,7 @@ class ComparisonResult:
         wall_seconds: The races, their statistics and bounds; no imports, no compilation.
         whole_makespan: What a scheduler proved that no schedule of *whole* tasks can beat
             (`Scheduler.proved_makespan`); one that divides tasks may. None when nobody proved anything.
+        node: Of a race for real, where it was run; else None.
     """
 
     comparison: Comparison
@@ -87,13 +97,17 @@ class ComparisonResult:
     schedulers: Mapping[str, SchedulerResult]
     wall_seconds: float
     whole_makespan: float | None = None
+    node: Mapping[str, object] | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The document of `hms compare --json`; all but `wall_seconds` and `decision_us` follows from the seed."""
+        """The document of `hms compare --json`; all but `wall_seconds` and `decision_us` follows from the seed.
+
+        That of a race for real has `node` besides, and `failures` of every scheduler; its times are the clock's.
+        """
         least = {name: None if self.lower_bound is None else getattr(self.lower_bound, name) for name in BOUNDED}
         if self.whole_makespan is not None:
             least["whole_makespan"] = self.whole_makespan
-        return {
+        document: dict[str, object] = {
             "seed": self.comparison.seed,
             "workload": self.comparison.workload_facts(),
             "cluster": self.comparison.world.facts(),
@@ -101,6 +115,13 @@ class ComparisonResult:
             "schedulers": {name: result.figures() for name, result in self.schedulers.items()},
             "wall_seconds": self.wall_seconds,
         }
+        if self.node is not None:
+            named = {name: result.figures() | result.named_failures() for name, result in self.schedulers.items()}
+            # How it behaves nobody has set: what schedulers are told of it is all there is to say.
+            told = {"model": self.node["times"], "cost": self.comparison.world.physics.pricing}
+            cluster = self.comparison.world.facts() | {"physics": told}
+            document |= {"node": dict(self.node), "cluster": cluster, "schedulers": named}
+        return document
 
 
 @dataclass(frozen=True)
@@ -148,12 +169,12 @@ class Comparison:
         results: dict[str, SchedulerResult] = {}
         bounds: list[LowerBound] = []
         for name, scheduler in self.schedulers.items():
-            before = _learned(scheduler)
-            with _named(name):
+            before = learned(scheduler)
+            with named_contestant(name):
                 outcomes, decision_us = _timed(race, name, scheduler, progress, recording=keep is not None)
             if keep is not None:
                 keep(name, outcomes)
-            learning = {key: count - before[key] for key, count in _learned(scheduler).items()}
+            learning = {key: count - before[key] for key, count in learned(scheduler).items()}
             metrics, bound = summarise(outcomes, warmup=self.warmup), None
             if not outcomes.failed[self.warmup :].all():
                 bound = race.lower_bound(outcomes)
@@ -184,7 +205,7 @@ class Comparison:
         """Take a few tasks through everything the clock will time, so that the code is compiled and loaded by then."""
         race = self._race(_few(self.tasks), 0)
         for name, scheduler in self.schedulers.items():
-            with _named(name):
+            with named_contestant(name):
                 outcomes = race.run(scheduler.clone(), progress=lambda _: None)
             summarise(outcomes)
             race.lower_bound(outcomes)
@@ -200,7 +221,7 @@ def gaps(metrics: Mapping[str, Value], bound: LowerBound | None) -> dict[str, fl
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
+def named_contestant(name: str) -> Iterator[None]:
     """Say who failed."""
     try:
         yield
@@ -208,7 +229,7 @@ def _named(name: str) -> Iterator[None]:
         raise type(error)(f"scheduler {name!r} cannot be compared: {error}") from error
 
 
-def _learned(scheduler: Scheduler) -> dict[str, int]:
+def learned(scheduler: Scheduler) -> dict[str, int]:
     """How often a scheduler has learned so far; nothing for one that does not count."""
     return {key: int(getattr(scheduler, key)) for key in LEARNING_COUNTERS if hasattr(scheduler, key)}
 
