@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,8 +19,11 @@ from hybrid_scheduler.cli import main
 from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.sections import Config, Section
 from hybrid_scheduler.config.service import ServiceSettings, load_service_settings
+from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.model.objective import Objective
+from hybrid_scheduler.physics.calibrated import Measurement
+from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario import PresetTasks, Scenario
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -114,6 +118,10 @@ def look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Look:
 
         def save_profile(self, _: object) -> None: ...
 
+    def machine(*_: object) -> CalibratedMachine:
+        rows = [Measurement("matmul", size, "cpu_0", 0.0, size) for size in (1.0, 1000.0)]
+        return CalibratedMachine.of(rows, ClusterSpec.default(0), {}, {})
+
     monkeypatch.setattr(Contest, "run", contest)
     monkeypatch.setattr(Scenario, "training", training)
     monkeypatch.setattr(Scenario, "batch", batch)
@@ -122,6 +130,7 @@ def look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Look:
     monkeypatch.setattr("hybrid_scheduler.live.live_engine", live)
     monkeypatch.setattr("hybrid_scheduler.workloads.write_csv", write)
     monkeypatch.setattr("hybrid_scheduler.hardware.HardwareProfiler", Profiler)
+    monkeypatch.setattr(importlib.import_module("hybrid_scheduler.cli.pipeline"), "measured", machine)
 
     def run(command: str, *more: str) -> Seen:
         original.clear()
@@ -151,7 +160,7 @@ def is_told(path: str, value: object) -> Callable[[Seen], bool]:
     def holds(seen: Seen) -> bool:
         found: Any = seen
         for step in path.split("."):
-            found = getattr(found, step)
+            found = getattr(found, step, None)  # a calibrated cost model has no speedup
         return bool(found == value)
 
     return holds

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hybrid_scheduler.cli import options
+from hybrid_scheduler.cli.calibrate import measured
 from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 
 if TYPE_CHECKING:
+    from hybrid_scheduler.config import Config
     from hybrid_scheduler.engine.compare import ComparisonResult
     from hybrid_scheduler.model.outcome import OutcomeBatch
     from hybrid_scheduler.training.artefacts import Artefacts
+
+CALIBRATED_SIZES = (100, 300, 1000)
+"""Of every kernel: enough to span where devices change sides on most machines, and short."""
+CALIBRATED_KINDS: tuple[str, ...] | None = None
+"""Which kernels; None for all."""
 
 TrainTasks = Annotated[
     int, typer.Option(parser=options.whole(200, 10**7), metavar="N", help="Tasks the learners are trained on.")
@@ -38,7 +46,9 @@ def pipeline(
 ) -> None:
     """Profile this machine, generate tasks, train the learners, race them, and write every result.
 
-    The training tasks have another seed than those of the race.
+    The machine's kernels are calibrated too, and the race is of kernels on the simulated twin of this machine. Whoever
+    asks for another node, other tasks or other physics, here or in the configuration, gets those instead. The training
+    tasks have another seed than those of the race.
     """
     from hybrid_scheduler.cli.output import note_first_use
 
@@ -48,19 +58,21 @@ def pipeline(
     from hybrid_scheduler.config import load_config
     from hybrid_scheduler.engine.compare import Comparison
     from hybrid_scheduler.hardware import HardwareProfiler
+    from hybrid_scheduler.hardware.calibration_file import write_machine
     from hybrid_scheduler.scenario import ScenarioOptions
     from hybrid_scheduler.schedulers.base import Learner
     from hybrid_scheduler.training.artefacts import Artefacts
     from hybrid_scheduler.training.learners import PREDICTOR, train_models, trainable
     from hybrid_scheduler.workloads import write_csv
+    from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS
 
     check_writable(json)
     settings, files = load_config(config), Artefacts(out)
     asked = ScenarioOptions(
         preset=preset, tasks=tasks, rate=rate, load=load, gpus=gpus, cluster=cluster, speedup=speedup, seed=seed
     )
-    scenario = asked.scenario(settings)
-    stream, training = scenario.batch(), scenario.training(train_tasks)
+    on_twin = not any((preset, gpus is not None, cluster, speedup)) and describes_nothing(settings)
+    scenario = asked.scenario(settings)  # what is wrong with the options is said before anything is measured
     quiet = json == STANDARD_OUTPUT
 
     def say(message: str) -> None:
@@ -72,6 +84,13 @@ def pipeline(
     profiler.save_profile(files.profile)
     for remark in filter(None, (profile.note, profile.warning)):
         note(remark)
+    if on_twin:
+        say("    calibrate: its kernels, for the node of the race")
+        write_machine(
+            files.node, measured(CALIBRATED_KINDS or tuple(KERNEL_KINDS), CALIBRATED_SIZES, None, scenario.seed)
+        )
+        scenario = replace(asked, cluster=files.node).scenario(settings)
+    stream, training = scenario.batch(), scenario.training(train_tasks)
     say(f"2/5 generate: {train_tasks} training tasks")
     write_csv(files.workload, training.batch())
     contestants = {name: settings.scheduler(name, scenario.seed) for name in DEFAULT_SCHEDULERS}
@@ -95,8 +114,16 @@ def pipeline(
     if not quiet:
         show(result)
         trained = [facts["path"] for facts in models.values()]
-        for path in (files.profile, files.workload, *trained, files.results, *report):
+        calibrated = [files.node] if on_twin else []
+        for path in (files.profile, *calibrated, files.workload, *trained, files.results, *report):
             say(f"wrote {path}")
+
+
+def describes_nothing(config: Config) -> bool:
+    """Whether a configuration says nothing of node, physics or kind of task; numbers, rates and seeds are no matter."""
+    tasks = config.workload.model_fields_set - {"num_tasks", "load", "rate"}
+    sections = config.model_fields_set & {"cluster", "physics"}
+    return not tasks and not sections and "num_gpus" not in config.simulation.model_fields_set
 
 
 def _write_report(

@@ -63,6 +63,7 @@ def serve(
     rate: options.Rate = None,
     load: Load = None,
     speed: Speed = None,
+    cluster: options.Cluster = None,
     seed: options.Seed = None,
     learn_from_store: LearnFromStore = False,
     config: options.Config = None,
@@ -90,7 +91,7 @@ def serve(
         if learn_from_store:
             settings = settings.model_copy(update={"learn_from_store": True})
         names = None if schedulers is None else tuple(name.strip() for name in schedulers.split(","))
-        start = LiveStart(load_config(config), names, preset, trace, rate, load, speed, seed, format)
+        start = LiveStart(load_config(config), names, preset, trace, rate, load, speed, seed, format, cluster)
         # Before the web half is imported: the engine's process loads its libraries at the same time.
         engine = live_engine(settings, start)
         from hybrid_scheduler.server.serve import serve as run

@@ -51,6 +51,7 @@ class Plan:
             rate=start.rate,
             load=start.load,
             seed=start.seed,
+            cluster=start.cluster,
             estimates=None if start.trace is None else "nominal",
         )
         arrivals = asked.arrivals(config) or Load(LOAD)

@@ -98,7 +98,10 @@ class Session:
         self._progress: list[tuple[float, int]] = []
         self.learning()  # what learners count from now on goes into the totals
         for task in resubmitted:
-            self._resubmit(task)
+            try:
+                self._resubmit(task)
+            except InvalidInputError as error:  # accepted on another node
+                log("warning", f"task {task.task_id}, submitted to an earlier run, is not raced again: {error}")
 
     @property
     def tasks_seen(self) -> int:

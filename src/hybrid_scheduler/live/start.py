@@ -22,6 +22,7 @@ class LiveStart:
         speed: Simulated seconds per second of the clock.
         seed: Same seed, same tasks.
         format: The format of the trace; recognised by content unless given.
+        cluster: YAML file that describes the devices, as `hms calibrate` writes one.
     """
 
     config: Config
@@ -33,3 +34,4 @@ class LiveStart:
     speed: float | None = None
     seed: int | None = None
     format: str | None = None
+    cluster: Path | None = None

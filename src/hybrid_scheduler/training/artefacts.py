@@ -36,6 +36,11 @@ class Artefacts:
         return self.folder / "data/profiles/hardware_profile.json"
 
     @property
+    def node(self) -> Path:
+        """This machine as a simulated node, its measurements beside it."""
+        return self.folder / "data/profiles/node.yaml"
+
+    @property
     def workload(self) -> Path:
         """The tasks the learners are trained on."""
         return self.folder / "data/workload_traces/workload_train.csv"
