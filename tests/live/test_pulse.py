@@ -15,7 +15,7 @@ def filled(samples: int, every: float = 0.5, speed: float = 3.0) -> PulseSeries:
     series, busy = PulseSeries(DEVICES), np.zeros(2)
     for number in range(samples):
         busy = busy + every * speed * np.array([0.5, float(number > samples // 2)])
-        series.add(1000.0 + number * every, number * every * speed, {"greedy": busy})
+        series.add(1000.0 + number * every, {"greedy": number * every * speed}, {"greedy": busy})
     return series
 
 
@@ -40,7 +40,7 @@ def test_the_last_minute_is_as_fine_as_it_was_sampled() -> None:
 def test_no_time_passes_while_the_race_stands_still() -> None:
     series = PulseSeries(DEVICES)
     for at, simulated, busy in ((0.0, 0.0, 0.0), (1.0, 2.0, 1.0), (2.0, 2.0, 1.0), (9.0, 2.0, 1.0), (10.0, 4.0, 3.0)):
-        series.add(at, simulated, {"greedy": np.array([busy, 0.0])})
+        series.add(at, {"greedy": simulated}, {"greedy": np.array([busy, 0.0])})
     assert [(p["time"], p["utilization"][0]) for p in series.points("greedy")] == [(1.0, 0.5), (10.0, 1.0)]
 
 

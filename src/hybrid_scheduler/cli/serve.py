@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -38,6 +38,21 @@ LearnFromStore = Annotated[
     bool,
     typer.Option("--learn-from-store", help="Train the learners on the labels in the store first, as the race begins."),
 ]
+Node = Annotated[
+    Literal["simulated", "machine"],
+    typer.Option(
+        help="What the schedulers race on: simulated nodes, or real work (kernels) on this machine, in turns.",
+    ),
+]
+Lanes = Annotated[
+    int | None,
+    typer.Option(
+        parser=options.whole(1, 1024),
+        metavar="N",
+        help="How many lanes share the machine's cores with --node machine; one beside GPUs, else two.",
+        show_default=False,
+    ),
+]
 PLATFORM = sys.platform
 UNSUPPORTED = 1
 """Exit code on a system without what the service is built on."""
@@ -64,6 +79,8 @@ def serve(
     load: Load = None,
     speed: Speed = None,
     cluster: options.Cluster = None,
+    node: Node = "simulated",
+    lanes: Lanes = None,
     seed: options.Seed = None,
     learn_from_store: LearnFromStore = False,
     config: options.Config = None,
@@ -91,7 +108,9 @@ def serve(
         if learn_from_store:
             settings = settings.model_copy(update={"learn_from_store": True})
         names = None if schedulers is None else tuple(name.strip() for name in schedulers.split(","))
-        start = LiveStart(load_config(config), names, preset, trace, rate, load, speed, seed, format, cluster)
+        start = LiveStart(
+            load_config(config), names, preset, trace, rate, load, speed, seed, format, cluster, node, lanes
+        )
         # Before the web half is imported: the engine's process loads its libraries at the same time.
         engine = live_engine(settings, start)
         from hybrid_scheduler.server.serve import serve as run

@@ -19,8 +19,8 @@ class Finished:
 
     Attributes:
         tasks: The tasks.
-        labels: What the oracle says of each on an idle node.
-        least_seconds: Below this no execution of each task can be.
+        labels: What the oracle says of each on an idle node; none where the work is real, since nobody knows.
+        least_seconds: Below this no execution of each task can be; not a number where nobody knows.
         whole_seconds: Nor any whole one on each device.
         outcomes: What became of them, by scheduler, in the same order.
         reasons: By scheduler and task id, why it never got to finish the task.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from hybrid_scheduler.engine.live import LiveRace
 from hybrid_scheduler.live.figures import RunFigures
 from hybrid_scheduler.live.notifier import Log
+from hybrid_scheduler.live.race import Race
 
 MOST_UNFINISHED = 20_000
 """A scheduler with more unfinished tasks than this is hopelessly behind."""
@@ -33,7 +33,7 @@ class Backlogs:
         least_unfinished: Unfinished tasks of the scheduler that has fewest.
     """
 
-    def __init__(self, race: LiveRace, log: Log, most_unfinished: int = MOST_UNFINISHED) -> None:
+    def __init__(self, race: Race, log: Log, most_unfinished: int = MOST_UNFINISHED) -> None:
         self._race, self._log, self._most = race, log, most_unfinished
         self._told: set[str] = set()
         self._given_up = dict.fromkeys(race.contestants, 0)

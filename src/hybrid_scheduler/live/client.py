@@ -248,6 +248,7 @@ def _initial_status(settings: ServiceSettings) -> dict[str, Any]:
         "owner": False,
         "tasks_processed": 0,
         "simulated_time": 0.0,
+        "turn": None,
         "rates": {"arrival_rate": 0.0, "tasks_per_second": 0.0},
         "settings": None,
         "run": None,

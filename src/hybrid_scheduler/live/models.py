@@ -56,14 +56,26 @@ def load_models(
     saved: Mapping[str, Sequence[ModelVersionRow]],
     world: World,
     log: Log,
+    *,
+    packaged: bool = True,
 ) -> dict[str, LiveModel]:
-    """Learners that go on from their last saved state, else from the packaged model, else cold."""
+    """Learners that go on from their last saved state, else from the packaged model, else cold.
+
+    Args:
+        schedulers: The schedulers of the race by name.
+        saved: Saved versions of each learner, newest first.
+        world: The node.
+        log: Called with a level and a line for the log.
+        packaged: Whether packaged models may be taken; they are of simulated nodes.
+    """
     view = idle_view(world)
     models = {}
     for name, scheduler in schedulers.items():
         if isinstance(scheduler, Learner):
             restored = _saved(name, scheduler, saved.get(name, ()), view, log)
-            models[name] = restored or _packaged(name, scheduler, world, log)
+            models[name] = restored or (
+                _packaged(name, scheduler, world, log) if packaged else LiveModel(scheduler, "cold")
+            )
     return models
 
 
@@ -103,6 +115,11 @@ def _tell(name: str, learner: Learner, log: Log) -> None:
     with named_failures(learner):
         if said := learner.loaded_note():
             log("info", f"{name}: {said}")
+
+
+def of_node(saved: Sequence[ModelVersionRow], folder: Path) -> list[ModelVersionRow]:
+    """Those versions that were saved in this folder (`save_model`), and so of this kind of node."""
+    return [row for row in saved if Path(row.path).parent.parent == folder.resolve()]
 
 
 def save_model(folder: Path, name: str, model: LiveModel) -> Path | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybrid_scheduler.config import Config
 from hybrid_scheduler.config.sections import objective_arguments
 from hybrid_scheduler.live.errors import EngineError
-from hybrid_scheduler.live.start import LiveStart
+from hybrid_scheduler.live.simulated_race import SimulatedRace
+from hybrid_scheduler.live.start import MACHINE, NODES, SIMULATED, LiveStart
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 from hybrid_scheduler.model.objective import BALANCED, Objective
 from hybrid_scheduler.model.ranges import RATES, SPEEDS
@@ -20,14 +22,32 @@ from hybrid_scheduler.scenario.sources import Source
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class, scheduler_names
+from hybrid_scheduler.workloads import KernelPreset
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.live.machine import Machine
+    from hybrid_scheduler.live.notifier import Log
+    from hybrid_scheduler.live.race import Race
 
 LOAD = 0.05
 """Default live load, where every scheduler keeps up."""
+MACHINE_LOAD = 0.5
+"""The same on a real node, where there must be something to decide in a round of some seconds."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the live race runs; `changed` gives another one."""
+    """How the live race runs; `changed` gives another one.
+
+    Attributes:
+        config: Parameters of the schedulers, and what nobody else says.
+        scenario: The tasks and the node.
+        schedulers: Who races.
+        speed: Simulated seconds per second of the clock.
+        flat_out: As fast as the machine can.
+        weights: What the learners care for, if somebody says.
+        machine: Where the work is real; None: nodes are simulated.
+    """
 
     config: Config
     scenario: Scenario
@@ -35,6 +55,7 @@ class Plan:
     speed: float
     flat_out: bool = False
     weights: Objective | None = None
+    machine: Machine | None = None
 
     @classmethod
     def of(cls, start: LiveStart) -> Plan:
@@ -44,8 +65,9 @@ class Plan:
             InvalidInputError: Something in them is wrong.
         """
         config = start.config
+        machine = None if start.node == SIMULATED else _machine(start)
         asked = ScenarioOptions(
-            preset=start.preset,
+            preset=start.preset if machine is None else _kernels(start),
             trace=start.trace,
             format=start.format,
             rate=start.rate,
@@ -54,10 +76,16 @@ class Plan:
             cluster=start.cluster,
             estimates=None if start.trace is None else "nominal",
         )
-        arrivals = asked.arrivals(config) or Load(LOAD)
+        arrivals = asked.arrivals(config) or Load(LOAD if machine is None else MACHINE_LOAD)
         scenario = replace(asked.scenario(config), arrivals=arrivals, num_tasks=None)  # it has no end
-        speed = config.simulation.speed if start.speed is None else start.speed
-        return cls(config, scenario, _available(start.schedulers), speed)
+        if machine is None:
+            speed = config.simulation.speed if start.speed is None else start.speed
+            return cls(config, scenario, _available(start.schedulers), speed)
+        if start.cluster is None and config.cluster.devices is None:
+            world = World(machine.cluster, scenario.world.physics)
+            scenario = replace(scenario, world=world)
+        machine.check_cluster(scenario.world.cluster)
+        return cls(config, scenario, _available(start.schedulers, scenario.world), 1.0, machine=machine)
 
     @property
     def world(self) -> World:
@@ -104,6 +132,8 @@ class Plan:
             "schedulers": list(self.schedulers),
             "weights": self.objective.to_json(),
             "energy_weight": self.objective.energy,
+            "node": SIMULATED if self.machine is None else MACHINE,
+            "devices": list(self.world.cluster.names),
         }
 
     @property
@@ -119,6 +149,16 @@ class Plan:
         """One of the schedulers."""
         return self.config.scheduler(name, self.seed, objective=self.weights)
 
+    def race(self, schedulers: Mapping[str, Scheduler], log: Log) -> Race:
+        """The race of these schedulers, which begins.
+
+        Raises:
+            OSError: The system does not start the processes of a real node.
+        """
+        if self.machine is not None:
+            return self.machine.race(schedulers, self.world, self.seed, log)
+        return SimulatedRace(schedulers, self.world, seed=self.seed, speed=self.speed, flat_out=self.flat_out)
+
     def changed(self, traces: Path, **change: Any) -> Plan:
         """The plan with some settings changed; the load stays when tasks come from elsewhere.
 
@@ -126,6 +166,7 @@ class Plan:
             InvalidInputError: A setting is wrong; nothing has changed then.
             EngineError: There is no such trace.
         """
+        self._refuse_other_time(change)
         plan, load = self, self.load
         if change.get("schedulers") is not None:
             plan = replace(plan, schedulers=_checked(tuple(change["schedulers"])))
@@ -154,6 +195,25 @@ class Plan:
             raise InvalidInputError(f"speed is {self.speed:g}, but it must be {SPEEDS}")
         for name in self.schedulers:
             objective_arguments(name, self.objective)  # refuses weights that a scheduler knows nothing of
+        if self.machine is not None:
+            self._refuse_unreal()
+
+    def _refuse_unreal(self) -> None:
+        from hybrid_scheduler.live.machine import refuse_unreal, why_not
+
+        refuse_unreal(self.scenario.source, self.seed)
+        for name in self.schedulers:
+            if why := why_not(name, self.world):
+                raise InvalidInputError(f"{why}; leave it out of a race of real work")
+
+    def _refuse_other_time(self, change: dict[str, Any]) -> None:
+        """Real work takes the time it takes."""
+        for name, only in (("speed", 1.0), ("flat_out", False)):
+            if self.machine is not None and change.get(name) not in (None, only):
+                raise InvalidInputError(
+                    f"{name} is {change[name]}, but this race is real work, which takes the time it takes; "
+                    "only a race on simulated nodes has a speed"
+                )
 
     def _at(self, arrivals: Rate | Load, **change: Any) -> Plan:
         return replace(self, scenario=replace(self.scenario, arrivals=arrivals, **change))
@@ -186,8 +246,32 @@ def _checked(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _available(names: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The schedulers to race: as asked, or the defaults and what other packages bring, as far as they are available."""
+def _machine(start: LiveStart) -> Machine:
+    """This machine, for a start that asks for it."""
+    if start.node not in NODES:
+        raise InvalidInputError(f"node is {start.node!r}, but it must be one of {', '.join(NODES)}")
+    if start.speed is not None:
+        raise InvalidInputError(
+            f"speed is {start.speed:g}, but real work takes the time it takes; leave it out, or the node"
+        )
+    from hybrid_scheduler.live.machine import Machine
+
+    return Machine.find(start.lanes)
+
+
+def _kernels(start: LiveStart) -> str | None:
+    """The preset of a race of real work: kernels, unless somebody says otherwise."""
+    said = start.trace is not None or "preset" in start.config.workload.model_fields_set
+    return KernelPreset.name if start.preset is None and not said else start.preset
+
+
+def _available(names: tuple[str, ...] | None, real: World | None = None) -> tuple[str, ...]:
+    """The schedulers to race: as asked, or the defaults and what other packages bring, as far as they are available.
+
+    Args:
+        names: As asked.
+        real: The node where the work is real: who cannot race there is left out of the defaults.
+    """
     if names is not None:
         return _checked(names)
     brought = [n for n in scheduler_names() if not scheduler_class(n).__module__.startswith("hybrid_scheduler.")]
@@ -197,5 +281,10 @@ def _available(names: tuple[str, ...] | None) -> tuple[str, ...]:
             create_scheduler(name)
         except MissingExtraError:
             continue
+        if real is not None:
+            from hybrid_scheduler.live.machine import why_not
+
+            if why_not(name, real):
+                continue
         available.append(name)
     return tuple(available)

@@ -23,7 +23,7 @@ class _Mark(NamedTuple):
     """Running sums at one moment: differences of two of them are exact, however far apart they are."""
 
     at: float
-    simulated: float
+    raced: Mapping[str, float]
     busy: Mapping[str, FloatArray]
 
 
@@ -40,17 +40,17 @@ class PulseSeries:
         self._recent: deque[_Mark] = deque()
         self._gap = LEAST_GAP
 
-    def add(self, at: float, simulated: float, busy_seconds: Mapping[str, FloatArray]) -> None:
+    def add(self, at: float, raced_seconds: Mapping[str, float], busy_seconds: Mapping[str, FloatArray]) -> None:
         """Take a sample.
 
         Args:
             at: Seconds since 1970.
-            simulated: Simulated seconds since the run began.
+            raced_seconds: By scheduler, for how long it has raced since the run began, in its nodes' time.
             busy_seconds: By scheduler, how long each device has been busy since then.
         """
         if self._recent and at - self._recent[-1].at < LEAST_GAP:
             return
-        mark = _Mark(at, simulated, busy_seconds)
+        mark = _Mark(at, raced_seconds, busy_seconds)
         self._recent.append(mark)
         while at - self._recent[0].at > RECENT_SECONDS:
             self._recent.popleft()
@@ -67,7 +67,7 @@ class PulseSeries:
         marks = [mark for mark in self._run if mark.at < since] + list(self._recent)
         points = []
         for before, after in itertools.pairwise(marks):
-            seconds = after.simulated - before.simulated
+            seconds = after.raced[scheduler] - before.raced[scheduler]
             if seconds <= 0:
                 continue  # it stood still
             shares = np.clip((after.busy[scheduler] - before.busy[scheduler]) / seconds, 0.0, 1.0)

@@ -110,6 +110,7 @@ class Reporter:
         pace = 0.0 if session is None or state != "running" else session.tasks_per_second()
         return {
             "simulated_time": 0.0 if session is None else session.race.now,
+            "turn": None if session is None else session.race.turn,
             "tasks_processed": 0 if session is None else session.figures.finished,
             "rates": {"arrival_rate": self._runner.plan.rate, "tasks_per_second": pace},
         }

@@ -14,11 +14,12 @@ from hybrid_scheduler.live.clearing import Clearing
 from hybrid_scheduler.live.errors import EngineError
 from hybrid_scheduler.live.learning_watch import LearningWatch
 from hybrid_scheduler.live.lessons import Lessons
-from hybrid_scheduler.live.models import note_saved, save_model
+from hybrid_scheduler.live.models import note_saved, of_node, save_model
 from hybrid_scheduler.live.notifier import Notifier
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.quarantine import REASON, is_suspect, quarantined
 from hybrid_scheduler.live.session import Session
+from hybrid_scheduler.live.start import MACHINE
 from hybrid_scheduler.live.submissions import Submissions
 from hybrid_scheduler.live.totals import Totals
 from hybrid_scheduler.live.writer import Writer
@@ -114,7 +115,7 @@ class Runner:
             return False
         racing = self.state == "running" and not self.writer.full
         session.keep_time(racing)
-        if not racing:
+        if not racing and session.race.at_rest:
             return False
         turn = session.turn(FEW) if commands > HURRIED else session.turn()
         if turn.finished:
@@ -125,7 +126,7 @@ class Runner:
         elif session.race.now > LONGEST_RUN or session.tasks_seen > RESERVE - SPARE:
             self._notifier.log("info", f"run {session.run.id} has lasted long enough: the next one begins")
             self.finish_run()
-        return session.plan.flat_out or turn.finished > 0
+        return session.race.at_once or turn.finished > 0
 
     def _end_without_racers(self) -> None:
         """Every scheduler was taken out: stop until a user starts the race again."""
@@ -136,14 +137,16 @@ class Runner:
 
     def _begin_run(self, plan: Plan) -> Any:
         """A call to the store: interrupted runs are closed, what users submitted to them is raced again."""
-        configuration = {"settings": plan.document(), "cluster": plan.world.facts()}
+        settings = plan.document()
+        configuration = {"node": settings["node"], "settings": settings, "cluster": plan.world.facts()}
 
         async def begin(store: Store) -> Begun:
             await store.interrupt_live_runs()
             run = await store.begin_run(
                 "live", seed=plan.seed, configuration=configuration, schedulers=plan.schedulers, reserve=RESERVE
             )
-            saved = {name: await store.model_versions(10, name) for name in plan.schedulers}
+            versions = {name: await store.model_versions(10, name) for name in plan.schedulers}
+            saved = {name: of_node(rows, self._models(plan)) for name, rows in versions.items()}
             return run, saved, await store.submitted()
 
         return begin
@@ -189,6 +192,7 @@ class Runner:
         for turn in session.drain(DRAIN_SECONDS):
             if turn.finished:
                 self.writer.put(turn.rows)
+        session.close()
         self._end_watch()
         self._save(session)
         summary = {"schedulers": {entry["name"]: entry for entry in session.comparison()}}
@@ -198,6 +202,7 @@ class Runner:
         """End a run that cannot go on as it is."""
         session, self.session = self.session, None
         if session is not None:
+            session.close()
             self._end_watch()
             self.writer.in_turn(lambda store: store.end_run(session.run.id, "failed"))
 
@@ -228,11 +233,16 @@ class Runner:
     def _keep_learning(self, retrainings: Sequence[RetrainingRow], figures: Sequence[LearningRow]) -> None:
         self.writer.in_turn(lambda store: store.note_learning(retrainings, figures))
 
+    def _models(self, plan: Plan) -> Path:
+        """Where learners are saved; those of real work apart, since what they know is of another node."""
+        folder = Path(self._settings.model_folder)
+        return folder if plan.machine is None else folder / MACHINE
+
     def _save(self, session: Session) -> None:
         self._saved = time.monotonic()
         for name, model in session.models.items():
             try:
-                path = save_model(Path(self._settings.model_folder), name, model)
+                path = save_model(self._models(session.plan), name, model)
             except (OSError, SchedulerError) as error:
                 self._notifier.log("error", f"{name} could not be saved: {error}")
                 continue

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.engine.driver import named_failures
-from hybrid_scheduler.engine.live import LiveRace
 from hybrid_scheduler.engine.live_data import Advance, Finished
 from hybrid_scheduler.live.backlogs import Backlogs
-from hybrid_scheduler.live.clock import Clock
 from hybrid_scheduler.live.decision_log import DecisionLog
 from hybrid_scheduler.live.figures import RunFigures
 from hybrid_scheduler.live.models import LiveModel, load_models
@@ -24,10 +22,11 @@ from hybrid_scheduler.live.notifier import Log
 from hybrid_scheduler.live.placements import latest_results, placement_report, waiting_document
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.pulse import PulseSeries
+from hybrid_scheduler.live.race import Race
 from hybrid_scheduler.live.totals import Totals
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, SchedulerError
 from hybrid_scheduler.model.objective import ARGUMENTS
-from hybrid_scheduler.model.task import Dependency, FloatArray, Task, as_dependencies, renumbered
+from hybrid_scheduler.model.task import Dependency, FloatArray, Task, TaskBatch, as_dependencies, renumbered
 from hybrid_scheduler.schedulers.base import Learner
 from hybrid_scheduler.store import (
     Batch,
@@ -42,9 +41,6 @@ from hybrid_scheduler.store import (
 
 CHUNK = 64
 """Tasks raced between two looks at commands and clock."""
-DRAIN_STEPS = 64
-WINDOW = 5.0
-"""Utilization is over about so many seconds of the clock."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +75,12 @@ class Session:
         self.plan, self.run, self._log = plan, run, log
         self._totals = Totals() if totals is None else totals
         schedulers = {name: plan.build(name) for name in plan.schedulers}
-        self.models: dict[str, LiveModel] = load_models(schedulers, saved, plan.world, log)
+        self.models: dict[str, LiveModel] = load_models(
+            schedulers, saved, plan.world, log, packaged=plan.machine is None
+        )
         schedulers |= {name: model.learner for name, model in self.models.items()}
-        self.race = LiveRace(schedulers, plan.world, seed=plan.seed)
+        self.race: Race = plan.race(schedulers, log)
         self.figures = RunFigures(plan.schedulers, plan.world)
-        self.clock = Clock(plan.speed)
         self._open_source(0.0)
         self.backlogs = Backlogs(self.race, log)
         self.decisions = DecisionLog(plan.schedulers)
@@ -94,7 +91,7 @@ class Session:
         self._dependencies: dict[int, tuple[Dependency, ...]] = {}
         self._latest: Finished | None = None
         self._latest_id = 0
-        self._marks: list[tuple[float, float, dict[str, FloatArray]]] = []
+        self._marks: list[tuple[float, dict[str, float], dict[str, FloatArray]]] = []
         self._progress: list[tuple[float, int]] = []
         self.learning()  # what learners count from now on goes into the totals
         for task in resubmitted:
@@ -111,51 +108,48 @@ class Session:
     # --- time ---------------------------------------------------------------------------------------------------------
 
     def turn(self, most: int = CHUNK) -> Turn:
-        """Race what is due by the clock, as far as about so many tasks arrive or finish."""
-        race, plan = self.race, self.plan
-        clock = np.inf if plan.flat_out else self.clock.now()
-        target = max(min(clock, race.nth_finish(most)), race.now)
-        arrived = self.source.until(target, most, self._next)
-        until = target
-        if arrived is not None:
-            self._next += len(arrived.tasks)
-            first = self.run.first_task_id
-            for child, parents in arrived.parents.items():
-                self._dependencies[child] = renumbered(parents, lambda parent: first + parent)
-            race.add(arrived.tasks, arrived.parents)
-            if len(arrived.tasks) == most or plan.flat_out:
-                until = float(arrived.tasks.arrival_time[-1])
-        if not np.isfinite(until):
-            until = race.now
-        if until < clock and not plan.flat_out:
-            self.clock.set(until)  # the race cannot keep up with the clock: the clock waits for it
-        turn = self._finish(race.advance(max(until, race.now)))
-        self.backlogs.check(np.inf if plan.flat_out else plan.speed, self.figures)
+        """Race a little, as far as about so many tasks arrive or finish."""
+        turn = self._finish(self.race.go_on(self, most))
+        self.backlogs.check(np.inf if self.plan.flat_out else self.plan.speed, self.figures)
         return turn
+
+    def next_arrival(self) -> float:
+        """When the next task arrives."""
+        return self.source.next_arrival()
+
+    def take(self, until: float, most: int) -> TaskBatch | None:
+        """Let tasks arrive in the race, as in `Stream`."""
+        arrived = self.source.until(until, most, self._next)
+        if arrived is None:
+            return None
+        self._next += len(arrived.tasks)
+        first = self.run.first_task_id
+        for child, parents in arrived.parents.items():
+            self._dependencies[child] = renumbered(parents, lambda parent: first + parent)
+        self.race.add(arrived.tasks, arrived.parents)
+        return arrived.tasks
+
+    def stand_still(self, until: float) -> None:
+        """Let tasks arrive from a time on, as in `Stream`."""
+        self.source.go_on_from(until)
 
     def drain(self, seconds: float) -> Iterator[Turn]:
         """Let what has arrived finish, for at most so many seconds; tells what is left over after that."""
-        race, until = self.race, time.monotonic() + seconds
-        # In steps, since learners learn from every task that finishes: thousands of them can take long.
-        for step in np.linspace(race.now, max(race.all_free(), race.now), DRAIN_STEPS + 1)[1:]:
-            if time.monotonic() > until:
-                break
-            yield self._finish(race.advance(float(step)))
-        else:
-            yield self._finish(race.drain())
+        for advance in self.race.finish(seconds):
+            yield self._finish(advance)
         self.learning()
-        if left := max(race.unfinished().values()):
+        if left := max(self.race.unfinished().values()):
             self._log("warning", f"the run ends while {left} tasks are unfinished; submitted ones are raced again")
+
+    def close(self) -> None:
+        """End what the race is run with."""
+        self.race.close()
 
     def keep_time(self, racing: bool) -> None:
         """Let the clock go while the race does, from where the race is, and stand still while it does not."""
-        if racing and not self.clock.goes:
-            self.clock.set(self.race.now)
-            self.clock.go()
+        if self.race.keep_time(racing):
             self._progress.clear()
             self._marks.clear()
-        elif not racing and self.clock.goes:
-            self.clock.stop()
 
     def _open_source(self, now: float) -> None:
         """Take tasks from where the plan says; the log states what had to be assumed of a file."""
@@ -171,8 +165,7 @@ class Session:
             self._open_source(now)
         elif plan.rate != old.rate:
             self.source.change_rate(plan.rate, now)
-        if plan.speed != old.speed or plan.flat_out != old.flat_out:
-            self.clock.set(now, plan.speed)
+        self.race.pace(plan.speed, plan.flat_out)
         if plan.objective != old.objective:
             self._change_objective(plan)
 
@@ -186,7 +179,8 @@ class Session:
                         copy_learned(model.learner, renewed)
                 except SchedulerError as error:
                     self.race.take_out(name, str(error))
-                self.race.contestants[name].scheduler = model.learner = renewed
+                model.learner = renewed
+                self.race.replace(name, renewed)
         self.learning()
 
     # --- tasks --------------------------------------------------------------------------------------------------------
@@ -255,7 +249,8 @@ class Session:
             for row in _with_reasons(result_rows(outcomes, name, ids), finished, name)
         ]
         names = self.plan.world.cluster.names
-        training = [training_row(label, stored, names) for label, stored in zip(finished.labels, ids, strict=True)]
+        labelled = zip(finished.labels, ids, strict=True) if finished.labels else ()  # nobody knows those of real work
+        training = [training_row(label, stored, names) for label, stored in labelled]
         return Turn(Batch(tasks, results, training), len(finished))
 
     # --- figures for clients ------------------------------------------------------------------------------------------
@@ -264,10 +259,10 @@ class Session:
         """Sample what moving figures need; about twice a second."""
         self.figures.notice(self.race.waiting_seconds())
         now = time.monotonic()
-        mark = (now, self.race.now, self.race.busy_seconds())
-        self.pulse.add(time.time(), self.race.now, mark[2])
-        self._marks = [earlier for earlier in self._marks if now - earlier[0] < WINDOW] + [mark]
-        self._progress = [p for p in self._progress if now - p[0] < WINDOW] + [(now, self.figures.finished)]
+        mark, lately = (now, self.race.raced_seconds(), self.race.busy_seconds()), self.race.lately
+        self.pulse.add(time.time(), mark[1], mark[2])
+        self._marks = [earlier for earlier in self._marks if now - earlier[0] < lately] + [mark]
+        self._progress = [p for p in self._progress if now - p[0] < lately] + [(now, self.figures.finished)]
 
     def tasks_per_second(self) -> float:
         """Tasks finished per second of the clock, lately."""
@@ -298,10 +293,12 @@ class Session:
         tasks = race.waiting_room(scheduler, limit, number)
         return {
             "run_id": self.run.id,
-            "simulated_time": race.now,
+            "simulated_time": race.clock_of(scheduler),
             "waiting": race.waiting_tasks()[scheduler],
             "tasks": [
-                waiting_document(each, self._stored_ids.get(each.task.task_id, first + each.task.task_id), race.now)
+                waiting_document(
+                    each, self._stored_ids.get(each.task.task_id, first + each.task.task_id), race.clock_of(scheduler)
+                )
                 for each in tasks
             ],
         }
@@ -311,11 +308,12 @@ class Session:
         if len(self._marks) < 2:
             return {}
         (_, since, before), (_, now, after) = self._marks[0], self._marks[-1]
-        if not 0.0 < now - since < np.inf:
-            return {}
         names, utilization = self.plan.world.cluster.names, {}
         for name in self.plan.schedulers:
-            shares = np.minimum((after[name] - before[name]) / (now - since), 1.0).tolist()
+            seconds = now[name] - since[name]
+            if not 0.0 < seconds < np.inf:
+                continue
+            shares = np.clip((after[name] - before[name]) / seconds, 0.0, 1.0).tolist()
             utilization[name] = {
                 "average_utilization": sum(shares) / len(shares),
                 **{device: {"utilization": share} for device, share in zip(names, shares, strict=True)},

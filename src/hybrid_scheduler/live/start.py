@@ -7,6 +7,9 @@ from pathlib import Path
 
 from hybrid_scheduler.config import Config
 
+SIMULATED, MACHINE = NODES = ("simulated", "machine")
+"""What a race can run on."""
+
 
 @dataclass(frozen=True)
 class LiveStart:
@@ -23,6 +26,8 @@ class LiveStart:
         seed: Same seed, same tasks.
         format: The format of the trace; recognised by content unless given.
         cluster: YAML file that describes the devices, as `hms calibrate` writes one.
+        node: `simulated`, or `machine`: real work on this machine.
+        lanes: How many lanes of the machine share its cores; as `find_lanes` says by default.
     """
 
     config: Config
@@ -35,3 +40,5 @@ class LiveStart:
     seed: int | None = None
     format: str | None = None
     cluster: Path | None = None
+    node: str = SIMULATED
+    lanes: int | None = None

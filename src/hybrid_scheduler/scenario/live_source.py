@@ -85,6 +85,10 @@ class LiveSource:
         """When the next task arrives."""
         return float(self._arrivals[0])
 
+    def go_on_from(self, time: float) -> None:
+        """Have the next task arrive its whole gap after a time: the stream stood still until then."""
+        self._schedule(time, self.rate)
+
     def change_rate(self, rate: float, now: float) -> None:
         """Go on at another rate from now on: what is left of the present gap shrinks or grows with it."""
         passed = min(max(now - self._last, 0.0), self.next_arrival() - self._last)
