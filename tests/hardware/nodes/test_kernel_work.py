@@ -123,10 +123,18 @@ def test_what_is_measured_of_it(place: Place) -> None:
 
 
 def test_what_warms_up_is_each_kind_and_size_once() -> None:
-    tasks = [KernelWork("sort", 9), KernelWork("axpy", 5, 1), KernelWork("sort", 3), KernelWork("axpy", 5, 1)]
+    tasks = [KernelWork("axpy", 9), KernelWork("sort", 5, 1), KernelWork("axpy", 3), KernelWork("sort", 5, 1)]
     warm_up = KernelWarmUp.of(tasks)
-    assert warm_up.works == (KernelWork("axpy", 5, 1), KernelWork("sort", 3), KernelWork("sort", 9))
+    assert warm_up.works == (KernelWork("axpy", 3), KernelWork("sort", 5, 1), KernelWork("axpy", 9))
     assert warm_up.run(CPU, 0.0, 1.0).value is None
+
+
+def test_what_warms_up_for_too_long_leaves_out_the_large(
+    made: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_work, "WARM_UP_SECONDS", -1.0)
+    KernelWarmUp.of([KernelWork(kind, size) for kind in ("axpy", "sort") for size in (3, 9)]).run(CPU, 0.0, 1.0)
+    assert made == [("axpy", 3), ("sort", 3)]
 
 
 @pytest.mark.slow
