@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hybrid_scheduler.api.schedulers import load_scheduler, make_env
     from hybrid_scheduler.classic import OnlineScheduler, VirtualMultiGPU
     from hybrid_scheduler.engine.race import Race
+    from hybrid_scheduler.executor.executor import Executor
     from hybrid_scheduler.hardware.profiler import HardwareProfiler
     from hybrid_scheduler.learning.predictors import RandomForestPredictor, XGBoostPredictor
     from hybrid_scheduler.model.decision import Decision
@@ -34,6 +35,7 @@ __all__ = [
     "ClusterView",
     "DQNScheduler",
     "Decision",
+    "Executor",
     "HardwareProfiler",
     "OfflineTrainer",
     "OnlineScheduler",
@@ -59,6 +61,7 @@ _HOMES = {
     "ClusterView": "hybrid_scheduler.model.view",
     "DQNScheduler": "hybrid_scheduler.schedulers.rl_agent",
     "Decision": "hybrid_scheduler.model.decision",
+    "Executor": "hybrid_scheduler.executor.executor",
     "HardwareProfiler": "hybrid_scheduler.hardware.profiler",
     "OfflineTrainer": "hybrid_scheduler.training.offline",
     "OnlineScheduler": "hybrid_scheduler.classic",

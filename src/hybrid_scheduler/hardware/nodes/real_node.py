@@ -138,7 +138,7 @@ class RealNode:
         self._hardware = lanes.hardware
         self._gone = [False] * len(self._hardware)
         self._generator = np.random.default_rng(seed)
-        self._posted: deque[Callable[[], None]] = deque()
+        self._posted: deque[Callable[[], object]] = deque()
         self._is_woken = False
         self._coming: list[tuple[float, int, RealTask]] = []
         self._blocked: dict[int, list[RealTask]] = {}
@@ -193,7 +193,7 @@ class RealNode:
         self._tasks[task.task_id] = each
         heapq.heappush(self._coming, (task.arrival_time, task.task_id, each))
 
-    def post(self, action: Callable[[], None]) -> None:
+    def post(self, action: Callable[[], object]) -> None:
         """Have something done between two decisions, by the thread that drives the node; from any thread."""
         self._posted.append(action)
         if not self._is_woken:  # else `do_posted` is still to come and finds this

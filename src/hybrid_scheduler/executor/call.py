@@ -1,0 +1,166 @@
+"""A call of a function as work for a lane, and what a lane remembers of functions.
+
+A function travels to a lane once, under the digest of its pickle; later calls name the digest. A closure over a large
+table is not sent, and not read, thousands of times.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hybrid_scheduler.hardware.nodes.lanes import Place, Work, WorkResult
+
+REMEMBERED = 128
+"""Functions a lane keeps at hand; one that was forgotten is sent again."""
+
+_known: OrderedDict[bytes, Callable[..., Any]] = OrderedDict()
+"""Of this process, when it is a lane: functions by digest, the latest used last."""
+
+
+class UnknownFunctionError(Exception):
+    """A lane was given a digest alone and does not know it, or not any more; the call has not begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A function as it travels.
+
+    Attributes:
+        digest: Of the pickle; empty for one that travels with every call.
+        pickled: Its pickle; empty where only the digest is said.
+        function: The function itself, where there is no digest.
+    """
+
+    digest: bytes
+    pickled: bytes = b""
+    function: Callable[..., Any] | None = None
+
+    def load(self) -> Callable[..., Any]:
+        """The function, in a lane.
+
+        Raises:
+            UnknownFunctionError: Only the digest came, and it says nothing here.
+        """
+        if not self.digest:
+            assert self.function is not None
+            return self.function
+        function = _known.get(self.digest)
+        if function is None:
+            if not self.pickled:
+                raise UnknownFunctionError(self.digest.hex())
+            function = pickle.loads(self.pickled)
+            _known[self.digest] = function
+            if len(_known) > REMEMBERED:
+                _known.popitem(last=False)
+        else:
+            _known.move_to_end(self.digest)
+        return function
+
+
+class SentCall(Work):
+    """A call on its way to one lane.
+
+    Args:
+        digest: The function's; see `Code`.
+        pickled: See `Code`.
+        function: See `Code`.
+        arguments: Positional ones.
+        keywords: The others; None for none.
+    """
+
+    __slots__ = ("arguments", "code", "keywords")
+
+    def __init__(
+        self,
+        digest: bytes,
+        pickled: bytes,
+        function: Callable[..., Any] | None,
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any] | None,
+    ) -> None:
+        self.code, self.arguments, self.keywords = Code(digest, pickled, function), arguments, keywords
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        code = self.code
+        return SentCall, (code.digest, code.pickled, code.function, self.arguments, self.keywords)
+
+    @property
+    def divisible(self) -> bool:
+        """Nobody knows how to divide a function."""
+        return False
+
+    def runs_on(self, kind: str) -> bool:
+        """See `Work.runs_on`; it was chosen for its lane."""
+        return True
+
+    def run(self, place: Place, begin: float, share: float) -> WorkResult:
+        """Call the function; on an accelerator wait until that has done what the function started."""
+        value = self.code.load()(*self.arguments, **(self.keywords or {}))
+        if place.accelerator is None:
+            return WorkResult(value)
+        return WorkResult(value, memory_mb=_wait_for(place.accelerator))
+
+
+class Call(Work):
+    """A call as the node knows it: it runs on CPUs, and on accelerators where it has a form for them.
+
+    Args:
+        cpu: The function.
+        gpu: Its form for accelerators.
+        arguments: Positional ones.
+        keywords: The others.
+    """
+
+    __slots__ = ("_cpu", "_gpu", "arguments", "keywords")
+
+    def __init__(
+        self, cpu: Code, gpu: Code | None, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None
+    ) -> None:
+        self._cpu, self._gpu, self.arguments, self.keywords = cpu, gpu, arguments, keywords
+
+    @property
+    def divisible(self) -> bool:
+        """Nobody knows how to divide a function."""
+        return False
+
+    def runs_on(self, kind: str) -> bool:
+        """On CPUs, and on accelerators if it has a form for them."""
+        return kind == "cpu" or self._gpu is not None
+
+    def code(self, kind: str) -> Code:
+        """The form for a kind of device it runs on."""
+        return self._cpu if kind == "cpu" or self._gpu is None else self._gpu
+
+    def sent(self, kind: str, *, known: bool) -> SentCall:
+        """As it travels to a device of this kind, which may know the function."""
+        code = self.code(kind)
+        return SentCall(code.digest, b"" if known else code.pickled, code.function, self.arguments, self.keywords)
+
+    def run(self, place: Place, begin: float, share: float) -> WorkResult:
+        """Run it here, as a lane would."""
+        return self.sent(place.kind, known=False).run(place, begin, share)
+
+
+WARM_UP = Call(Code(b"", function=len), None, ((),))
+"""What a lane runs before it is up: it loads this module, so that no call pays for that."""
+
+
+def _wait_for(accelerator: str) -> float:
+    """Wait until an accelerator is done; the most memory PyTorch held there in MB, where it was used and tells."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        return math.nan
+    if accelerator == "cuda" and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+        peak = torch.cuda.max_memory_allocated() / 1e6
+        torch.cuda.reset_peak_memory_stats()
+        return float(peak)
+    if accelerator == "mps":
+        torch.mps.synchronize()
+    return math.nan
