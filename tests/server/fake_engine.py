@@ -49,6 +49,8 @@ class FakeEngine:
             "schedulers": list(SCHEDULERS),
             "weights": {"time": 0.5, "energy": 0.5, "money": 0.0},
             "energy_weight": 0.5,
+            "node": "simulated",
+            "devices": ["cpu_0"],
         }
 
     async def open(self) -> None:
@@ -94,6 +96,7 @@ class FakeEngine:
             "owner": self.owner,
             "tasks_processed": 7,
             "simulated_time": 3.5,
+            "turn": None,
             "rates": {"arrival_rate": 2.0, "tasks_per_second": 2.0},
             "settings": self.settings,
             "run": {"id": 1, "seed": 42, "first_task_id": 0, "started": datetime(2026, 1, 1, tzinfo=UTC)},

@@ -44,7 +44,10 @@ def open_stored(run_id: int, out: Path | None = None, *, most_tasks: int = MOST_
         )
     world = stored_world(run.configuration)
     if world is None:
-        raise InvalidInputError(f"run {run_id} does not say on which devices it ran; only runs that do have reports")
+        raise InvalidInputError(
+            f"run {run_id} was real work, or does not say on which devices it ran; "
+            "only simulated runs that do have reports"
+        )
     tasks, outcomes = store_room().raced(compared, run.schedulers, world)
     what, began = KINDS.get(run.kind, run.kind), f"{run.started:%Y-%m-%d %H:%M} UTC"
     part = "" if len(compared) == run.tasks else f"; the last {len(compared):,} of its {run.tasks:,} tasks"

@@ -15,6 +15,7 @@ from hybrid_scheduler.live.start import MACHINE, NODES, SIMULATED, LiveStart
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 from hybrid_scheduler.model.objective import BALANCED, Objective
 from hybrid_scheduler.model.ranges import RATES, SPEEDS
+from hybrid_scheduler.physics.calibrated import CalibratedCost
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario import Load, Rate, RecordedTasks, Scenario, ScenarioOptions
 from hybrid_scheduler.scenario.live_source import LiveSource
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
 LOAD = 0.05
 """Default live load, where every scheduler keeps up."""
-MACHINE_LOAD = 0.5
-"""The same on a real node, where there must be something to decide in a round of some seconds."""
+MACHINE_LOAD, NOMINAL_LOAD = 0.5, 0.1
+"""The same on a real node, where there must be something to decide in a round of some seconds; where it is not
+calibrated, by the nominal times of kernels, which few cores come near."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,9 @@ class Plan:
             InvalidInputError: Something in them is wrong.
         """
         config = start.config
-        machine = None if start.node == SIMULATED else _machine(start)
+        real = _is_real(start)
         asked = ScenarioOptions(
-            preset=start.preset if machine is None else _kernels(start),
+            preset=_kernels(start) if real else start.preset,
             trace=start.trace,
             format=start.format,
             rate=start.rate,
@@ -76,16 +78,30 @@ class Plan:
             cluster=start.cluster,
             estimates=None if start.trace is None else "nominal",
         )
-        arrivals = asked.arrivals(config) or Load(LOAD if machine is None else MACHINE_LOAD)
-        scenario = replace(asked.scenario(config), arrivals=arrivals, num_tasks=None)  # it has no end
-        if machine is None:
+        scenario = asked.scenario(config)
+        usual = LOAD
+        if real:
+            usual = MACHINE_LOAD if isinstance(scenario.world.physics.cost, CalibratedCost) else NOMINAL_LOAD
+        arrivals = asked.arrivals(config) or Load(usual)
+        scenario = replace(scenario, arrivals=arrivals, num_tasks=None)  # it has no end
+        if not real:
             speed = config.simulation.speed if start.speed is None else start.speed
             return cls(config, scenario, _available(start.schedulers), speed)
-        if start.cluster is None and config.cluster.devices is None:
-            world = World(machine.cluster, scenario.world.physics)
-            scenario = replace(scenario, world=world)
-        machine.check_cluster(scenario.world.cluster)
-        return cls(config, scenario, _available(start.schedulers, scenario.world), 1.0, machine=machine)
+        return cls._real(start, scenario)
+
+    @classmethod
+    def _real(cls, start: LiveStart, scenario: Scenario) -> Plan:
+        """The plan of a race on this machine: a node that is described must be this one."""
+        from hybrid_scheduler.live.machine import Machine
+
+        described = start.cluster is not None or start.config.cluster.devices is not None
+        cluster = scenario.world.cluster
+        machine = Machine.find(int((~cluster.is_gpu).sum()) if start.lanes is None and described else start.lanes)
+        if described:
+            machine.check_cluster(cluster)
+        else:
+            scenario = replace(scenario, world=World(machine.cluster, scenario.world.physics))
+        return cls(start.config, scenario, _available(start.schedulers, scenario.world), 1.0, machine=machine)
 
     @property
     def world(self) -> World:
@@ -246,17 +262,19 @@ def _checked(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _machine(start: LiveStart) -> Machine:
-    """This machine, for a start that asks for it."""
+def _is_real(start: LiveStart) -> bool:
+    """Whether a start asks for real work."""
     if start.node not in NODES:
         raise InvalidInputError(f"node is {start.node!r}, but it must be one of {', '.join(NODES)}")
+    if start.node == SIMULATED:
+        if start.lanes is not None:
+            raise InvalidInputError(f"lanes ({start.lanes}) are those of a real node; give node machine, or leave them")
+        return False
     if start.speed is not None:
         raise InvalidInputError(
             f"speed is {start.speed:g}, but real work takes the time it takes; leave it out, or the node"
         )
-    from hybrid_scheduler.live.machine import Machine
-
-    return Machine.find(start.lanes)
+    return True
 
 
 def _kernels(start: LiveStart) -> str | None:
