@@ -25,7 +25,7 @@ class LatestResult(Answer):
     time: float
     wait: float
     response: float
-    energy: float
+    energy: float | None = Field(description="Null where the machine does not tell it.")
     cost: float
     gpu_fraction: float
     gpu_id: int | None
@@ -71,6 +71,9 @@ class SimulationUpdate(Answer):
     state: State
     run_id: int | None
     simulated_time: float
+    turn: str | None = Field(
+        None, description="Whose turn it is where the work is real; null between two, else always."
+    )
     tasks_processed: int
     rates: Rates
     settings: LiveSettings | None

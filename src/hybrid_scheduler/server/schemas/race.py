@@ -32,12 +32,20 @@ class LiveSettings(Answer):
     preset: str | None = Field(description="Where tasks come from; null when a trace is raced.", examples=["mixed"])
     trace: str | None = Field(description="File in the trace folder, raced in a loop.")
     arrival_rate: float = Field(description="Tasks per simulated second.", examples=[2.4])
-    load: float = Field(description="The same as a share of what the node can take.", examples=[0.05])
-    speed: float = Field(description="Simulated seconds per second of the clock.", examples=[1.0])
+    load: float = Field(
+        description="The same as a share of what the node can take; by nominal times of kernels where work is real and "
+        "the machine is not calibrated.",
+        examples=[0.05],
+    )
+    speed: float = Field(description="Simulated seconds per second of the clock; 1 where work is real.", examples=[1.0])
     flat_out: bool = Field(description="As fast as the machine can; `speed` is set aside.")
     schedulers: list[str]
     weights: GoalWeights
     energy_weight: float = Field(description="The weight of energy, as in `weights`.")
+    node: Literal["simulated", "machine"] = Field(
+        description="Where tasks run: on a simulated node for each scheduler, or for real on this machine, in turns."
+    )
+    devices: list[str] = Field(description="The node's devices.", examples=[["cpu_0", "gpu_0"]])
 
 
 _STEADY = "|".join(name for name in PRESETS if name != "drift")
@@ -196,7 +204,7 @@ class SchedulerTotals(Answer):
     response: ResponseHistogram
     wait_seconds: float = Field(description="Simulated.")
     execution_seconds: float = Field(description="Simulated.")
-    energy_joules: float
+    energy_joules: float | None = Field(description="Null once a machine did not tell that of a task.")
     cost_dollars: float
     decisions: int
     decision_seconds: float = Field(
@@ -256,7 +264,12 @@ class Status(Answer):
     is_paused: bool
     owner: bool = Field(description="Whether this process runs the engine; others follow it.")
     tasks_processed: int = Field(description="Tasks of this run finished by every scheduler.")
-    simulated_time: float
+    simulated_time: float = Field(
+        description="Seconds of the nodes' time. Where schedulers work in turns: that of the furthest."
+    )
+    turn: str | None = Field(
+        None, description="Whose turn it is where the work is real; null between two, else always."
+    )
     rates: Rates
     settings: LiveSettings | None
     run: RunInfo | None
