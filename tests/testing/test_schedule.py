@@ -317,3 +317,64 @@ def test_data_enters_a_gpu_where_times_are_of_computing_alone() -> None:
     assert schedule_violations(HANDED, [MADE, late], rules) == []
     early = outcome(1, 0.0, 4.0, part("gpu_1", 1.0, 6.0, 10.0))
     assert "data is there at 8.0" in schedule_violations(HANDED, [MADE, early], rules)[0]
+
+
+MEASURED = replace(RULES, waits=True, clock=0.01)
+REAL = [
+    replace(outcome(0, 0.0, 0.0, part("gpu_0", 1.0, 0.1, 3.7)), decided_time=0.05, energy=float("nan")),
+    replace(outcome(1, 1.0, 1.0, part("gpu_0", 0.5, 4.0, 6.5), part("cpu_0", 0.5, 1.2, 5.0)), energy=7.0),
+    replace(outcome(2, 1.0, 1.5, part("cpu_0", 1.0, 1.1, 1.15, lost=True), part("cpu_0", 1.0, 5.2, 9.0)), energy=3.0),
+    replace(outcome(3, 0.0, 6.6, part("gpu_0", 1.0, 6.7, 7.0, lost=True), failed=True), finish_time=7.1, energy=1.0),
+]
+"""The same tasks on a real node: they take what they take, one lost its worker and began again, one raised."""
+
+
+def judge_real(changed: dict[int, Outcome], *accounted: int) -> list[str]:
+    outcomes = [changed.get(o.task_id, o) for o in REAL]
+    return schedule_violations(TASKS, outcomes, replace(MEASURED, accounted=frozenset(accounted)))
+
+
+def test_a_schedule_by_the_clock_may_take_what_it_takes() -> None:
+    assert judge_real({}, 3) == []
+    assert schedule_violations(TASKS, REAL, RULES) != []
+
+
+REAL_BROKEN: dict[str, tuple[Outcome, str]] = {
+    "overlap": (
+        replace(REAL[2], parts=(REAL[2].parts[0], part("cpu_0", 1.0, 4.9, 9.0)), actual_time=4.1, cost=8.3),
+        "cpu_0 runs tasks 1 and 2 at once",
+    ),
+    "before it was decided": (replace(REAL[0], decided_time=0.2), "before the task was decided at 0.2"),
+    "out of turn": (
+        replace(REAL[0], decided_time=0.0, parts=(part("gpu_0", 1.0, 6.5, 10.1),), finish_time=10.1),
+        "turn",
+    ),
+    "before its parent": (replace(REAL[3], ready_time=6.4), "ready at 6.4, before its arrival or a parent's finish"),
+    "shares": (replace(REAL[2], parts=(part("cpu_0", 0.9, 5.2, 9.0),), cost=7.6), "its shares add up to 0.9"),
+    "cost": (replace(REAL[0], cost=1.0), "cost is 1.0 $"),
+    "energy": (replace(REAL[0], energy=-1.0), "energy is -1.0 J"),
+    "time": (replace(REAL[0], actual_time=3.0), "actual_time is 3.0"),
+    "finish": (replace(REAL[0], finish_time=3.8), "finish is 3.8"),
+}
+
+
+@pytest.mark.parametrize("case", REAL_BROKEN)
+def test_what_is_wrong_by_the_clock_is_found(case: str) -> None:
+    changed, said = REAL_BROKEN[case]
+    assert any(said in line for line in judge_real({changed.task_id: changed}, 3)), judge_real(
+        {changed.task_id: changed}, 3
+    )
+
+
+def test_failures_by_the_clock_have_reasons() -> None:
+    assert judge_real({}) == ["task 3: failed without a reason"]
+    assert judge_real({}, 2, 3) == ["task 2 finished, but somebody says why it failed"]
+    assert "failed without a reason" not in judge_real({}, 3)
+
+
+def test_who_was_overtaken_counts_by_the_clock_too() -> None:
+    kept = [each for each in REAL if each.task_id < 2]
+    tasks = TASKS[:2]
+    assert schedule_violations(tasks, kept, MEASURED) == []
+    overtaken = [kept[0], replace(kept[1], overtaken=1)]
+    assert schedule_violations(tasks, overtaken, MEASURED) == ["task 1 is overtaken 1 times, not 0 to 0 times"]

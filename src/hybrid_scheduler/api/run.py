@@ -109,7 +109,7 @@ class RealContest:
             world = World(lanes.cluster, scenario.world.physics)
             by_name = {name: scheduler for name, scheduler in self.schedulers.items() if name in self.named}
             remarks = prepare(by_name, self._start(), replace(scenario, world=world), progress)
-            race = RealRace(tasks, lanes, world.physics, self.limit, scenario.seed)
+            race = RealRace(tasks, works, lanes, world.physics, self.limit, scenario.seed)
             results, began = {}, perf_counter()
             for name, scheduler in self.schedulers.items():
                 told = None if progress is None else (lambda done, name=name: progress(name, done))

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from hybrid_scheduler.engine.driver import Driver
 from hybrid_scheduler.hardware.nodes.kernel_work import KernelWork
-from hybrid_scheduler.hardware.nodes.lanes import Lanes
+from hybrid_scheduler.hardware.nodes.lanes import Lanes, Work
 from hybrid_scheduler.hardware.nodes.measured_times import CalibratedTimes, MeasuredTimes, Times
 from hybrid_scheduler.hardware.nodes.real_node import RealNode
 from hybrid_scheduler.hardware.nodes.real_task import outcome_batch
@@ -50,7 +50,8 @@ class RealRace:
     """Tasks, and the lanes on which they run. Everybody gets a fresh node over the same warm lanes.
 
     Attributes:
-        tasks: Kernels; the first arrives at once, the others as much later as they say.
+        tasks: The tasks; the first should arrive at 0 (`from_zero`).
+        works: What each of them does (`kernel_works`).
         lanes: The lanes.
         physics: Prices, and what schedulers are told of splits; with a `CalibratedCost` its times are the estimates,
             else everybody begins with none and learns from what was measured in his own run.
@@ -59,6 +60,7 @@ class RealRace:
     """
 
     tasks: TaskBatch
+    works: Sequence[Work]
     lanes: ReusedLanes
     physics: Physics
     limit: float = LIMIT_SECONDS
@@ -77,12 +79,12 @@ class RealRace:
             SchedulerError: The scheduler failed.
         """
         refuse_contestant(scheduler, self.physics)
-        works = kernel_works(self.tasks, self.seed)
-        self._drive(scheduler.clone(), _few(self.tasks, works), None)
-        return self._drive(scheduler, list(zip(self.tasks, works, strict=True)), progress)
+        todo = list(zip(self.tasks, self.works, strict=True))
+        self._drive(scheduler.clone(), _few(todo), None)
+        return self._drive(scheduler, todo, progress)
 
     def _drive(
-        self, scheduler: Scheduler, todo: Sequence[tuple[Task, KernelWork]], progress: Callable[[int], None] | None
+        self, scheduler: Scheduler, todo: Sequence[tuple[Task, Work]], progress: Callable[[int], None] | None
     ) -> RealRun:
         self.lanes.begin_turn()
         done = 0
@@ -180,10 +182,9 @@ def refuse_contestant(scheduler: Scheduler, physics: Physics) -> None:
         )
 
 
-def _few(tasks: Iterable[Task], works: Sequence[KernelWork]) -> list[tuple[Task, KernelWork]]:
+def _few(todo: Iterable[tuple[Task, Work]]) -> list[tuple[Task, Work]]:
     """The smallest tasks, all there at once and free of each other, for a rehearsal."""
-    pairs = sorted(zip(tasks, works, strict=True), key=lambda pair: pair[1].size)[:REHEARSAL_TASKS]
     return [
         (Task(task.task_id, task.size, task.compute_intensity, task.memory_required, kind=task.kind), work)
-        for task, work in pairs
+        for task, work in sorted(todo, key=lambda each: each[0].size)[:REHEARSAL_TASKS]
     ]

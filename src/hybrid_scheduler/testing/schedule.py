@@ -2,6 +2,9 @@
 
 It knows the rules of SPEC sections 2 and 3 (one home for each rule below) and nothing of how the simulator works, so a
 mistake there cannot hide here. `schedule_violations` lists what is wrong; `assert_valid_schedule` raises.
+
+Schedules of real nodes are judged by the same rules (`Rules.clock`), but for what no rule can know of a machine: how
+long work takes, how many joules it needs, and what happens between a decision and the start of its work.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import math
 from bisect import bisect, insort
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -52,6 +56,8 @@ class Rules:
             may overtake each other; else each is decided when it is ready.
         network: MB/s between two nodes.
         moves_memory: The way of a task's memory to a GPU is part of its seconds there; else they are of computing.
+        clock: The schedule is of a real node, whose clocks may be apart by so many seconds; None of a simulated one.
+        accounted: On a real node, the tasks of which somebody said why they failed.
     """
 
     devices: tuple[PlainDevice, ...]
@@ -63,6 +69,18 @@ class Rules:
     waits: bool = False
     network: float = math.inf
     moves_memory: bool = True
+    clock: float | None = None
+    accounted: AbstractSet[int] = frozenset()
+
+    @property
+    def measured(self) -> bool:
+        """Whether times are those of a clock."""
+        return self.clock is not None
+
+    @property
+    def slack(self) -> float:
+        """By how many seconds times may contradict each other."""
+        return self.clock or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +126,13 @@ def schedule_violations(
     if wrong:
         return wrong
     schedule = _Schedule(rules, by_id, by_task, device, tuple(time for time, _, _ in rules.changes))
+    finished = {i for i, outcome in by_task.items() if not outcome.failed}
+    wrong += [f"task {i} finished, but somebody says why it failed" for i in sorted(finished & rules.accounted)]
     for outcome in by_task.values():
         wrong += (f"task {outcome.task_id}: {text}" for text in _one_task(schedule, outcome))
     wrong += _queues(schedule)
-    if not rules.changes:
+    began_again = any(part.lost for outcome in outcome_list for part in outcome.parts)
+    if not (rules.changes or (rules.measured and began_again)):
         wrong += _overtaken(schedule)
     if rules.isolated:
         wrong += _one_at_a_time(schedule)
@@ -135,10 +156,10 @@ def _one_task(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
             yield f"a part has share {part.share}"
         if not part.end >= part.start:
             yield f"a part ends at {part.end}, before its start at {part.start}"
-        if part.lost and not schedule.rules.changes:
+        if part.lost and not (schedule.rules.changes or schedule.rules.measured):
             yield f"a part on {part.device} was lost although nothing failed"
     for part in live:
-        if part.start < outcome.decided_time:
+        if part.start < outcome.decided_time - schedule.rules.slack:
             yield f"a part starts at {part.start}, before the task was decided at {outcome.decided_time}"
     yield from _readiness(schedule, outcome)
     yield from _wait(schedule, outcome)
@@ -160,7 +181,7 @@ def _readiness(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
     if any(parent.failed for parent in parents) and not outcome.failed:
         yield "finished although a parent failed"
     earliest = max([outcome.arrival_time, *(parent.finish_time for parent in parents)])
-    if outcome.ready_time < earliest:
+    if outcome.ready_time < earliest - rules.slack:
         yield f"ready at {outcome.ready_time}, before its arrival or a parent's finish at {earliest}"
     if rules.isolated:
         if outcome.arrival_time != outcome.ready_time and not any(part.lost for part in outcome.parts):
@@ -168,6 +189,8 @@ def _readiness(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
         return
     if outcome.arrival_time != task.arrival_time:
         yield f"arrival is {outcome.arrival_time}, not {task.arrival_time}"
+    if rules.measured:
+        return
     if outcome.ready_time > earliest and outcome.ready_time not in schedule.times_of_change:
         yield f"decided at {outcome.ready_time}, although it was ready at {earliest}"
 
@@ -177,7 +200,8 @@ def _wait(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
     ready, decided = outcome.ready_time, outcome.decided_time
     if not ready <= decided <= outcome.finish_time:
         yield f"decided at {decided}, but ready at {ready} and finished at {outcome.finish_time}"
-    if not schedule.rules.waits and (decided > ready or outcome.overtaken != 0):
+    late = decided > ready and not schedule.rules.measured
+    if not schedule.rules.waits and (late or outcome.overtaken != 0):
         yield f"decided at {decided} and overtaken {outcome.overtaken} times, although it was ready at {ready}"
 
 
@@ -235,7 +259,8 @@ def _failure(schedule: _Schedule, outcome: Outcome, live: list[PartRecord]) -> I
     too_big = any(d.kind == "gpu" and d.memory_mb < task.memory_required / task.width for d in rules.devices)
     has_cpus = sum(d.kind == "cpu" for d in rules.devices) >= task.width
     orphan = any(schedule.outcomes[i].failed for i in task.dependencies)
-    if not (orphan or rules.changes or (too_big and (rules.memory_policy == "fail" or not has_cpus))):
+    said = outcome.task_id in rules.accounted
+    if not (orphan or said or rules.changes or (too_big and (rules.memory_policy == "fail" or not has_cpus))):
         yield "failed without a reason"
 
 
@@ -281,9 +306,12 @@ def _gang(width: int, live: list[PartRecord], devices: list[PlainDevice]) -> Ite
 
 def _bill(schedule: _Schedule, outcome: Outcome) -> Iterator[str]:
     """Busy seconds are paid, in vain or not; execution time is that of the parts that counted."""
-    joules = sum(schedule.device[p.device].watts * (p.end - p.start) for p in outcome.parts)
     dollars = sum(schedule.device[p.device].dollars_per_second * (p.end - p.start) for p in outcome.parts)
-    if not _close(outcome.energy, joules):
+    joules = sum(schedule.device[p.device].watts * (p.end - p.start) for p in outcome.parts)
+    if schedule.rules.measured:  # not a number where the machine does not tell
+        if outcome.energy < 0.0:
+            yield f"energy is {outcome.energy} J"
+    elif not _close(outcome.energy, joules):
         yield f"energy is {outcome.energy} J, its parts used {joules}"
     if not _close(outcome.cost, dollars):
         yield f"cost is {outcome.cost} $, its parts cost {dollars}"
@@ -321,9 +349,10 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
     for name, spans in busy.items():
         spans.sort()
         for (_, end, one), (start, _, other) in pairwise(spans):
-            if start < end:
+            if start < end - schedule.rules.slack:
                 yield f"{name} runs tasks {one} and {other} at once, at {start}"
-    by_number = not schedule.rules.changes and not schedule.rules.waits
+    measured, slack = schedule.rules.measured, schedule.rules.slack
+    by_number = not (schedule.rules.changes or schedule.rules.waits or measured)
     idled: dict[int, int] = {}
     for name, parts in queue.items():
         parts.sort()
@@ -335,9 +364,9 @@ def _queues(schedule: _Schedule) -> Iterator[str]:
             elif there > expected:
                 if not _close(start, there) and start not in freed[name]:
                     yield f"{name} starts task {task_id} at {start}, but its parents' data is there at {there}"
-            elif start < expected and not _close(start, there):
+            elif start < expected - slack and not _close(start, there):
                 yield f"{name} starts task {task_id} at {start}, out of turn (its turn is at {expected})"
-            elif start > expected and start not in freed[name]:
+            elif start > expected and start not in freed[name] and not measured:
                 idled[task_id] = idled.get(task_id, 0) + 1
                 if idled[task_id] == schedule.tasks[task_id].width:
                     yield f"{name} starts task {task_id} at {start}, although it could at {expected}"
