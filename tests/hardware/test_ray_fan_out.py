@@ -157,10 +157,9 @@ def test_a_call_that_ends_every_worker(workers: RayWorkers) -> None:
 def test_other_sources_are_refused(workers: RayWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another machine with another state of the package would give other results."""
     (there,) = workers.map(sources, [()])
-    monkeypatch.setattr(ray_workers, "sources", lambda: there)
-    monkeypatch.setattr(ray_workers, "this_machine", lambda: "somewhere else")
+    monkeypatch.setattr(ray_workers, "own_sources", lambda: ("somewhere else", there))
     assert workers.map(_multiplied, [(2.0, 4.0)]) == [8.0], "somewhere else has the same"
-    monkeypatch.setattr(ray_workers, "sources", lambda: "0.0 (else)")
+    monkeypatch.setattr(ray_workers, "own_sources", lambda: ("somewhere else", "0.0 (else)"))
     with pytest.raises(InvalidInputError, match="install the same on all machines"):
         workers.map(_multiplied, [(2.0, 4.0)])
 

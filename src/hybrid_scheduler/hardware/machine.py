@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid_scheduler.hardware.backend import ProfiledMachine
@@ -15,6 +17,7 @@ from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 if TYPE_CHECKING:
     from hybrid_scheduler.hardware.backend import Backend
 
+CGROUP = Path("/sys/fs/cgroup")
 DEVICE_TYPES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -114,7 +117,34 @@ class TorchMachine(ProfiledMachine):
 
 
 def usable_cores() -> int:
-    """The cores this process may use, which in a container can be fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """The cores this process may use, which in a container can be fewer than the machine has.
+
+    A container may be bound to some cores, or be given the time of so many and run on all (`docker run --cpus`).
+    """
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, int(min(bound, core_quota())))
+
+
+def core_quota(folder: Path = CGROUP) -> float:
+    """How many cores' time this container is given; infinity where nothing limits it."""
+    for quota, period in (("cpu.max", None), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            words = (folder / quota).read_text().split()
+            if period is not None:
+                words += (folder / period).read_text().split()
+            given, of = (float(word) for word in words)
+        except (OSError, ValueError):  # there is no such limit, or it is "max"
+            continue
+        if given > 0 and of > 0:
+            return given / of
+    return math.inf
+
+
+def cpu_model() -> str:
+    """What the CPU calls itself, or at least its architecture."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # only Linux has it
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(filter(None, names), "") or platform.processor() or platform.machine() or "unknown"

@@ -122,3 +122,22 @@ def sources() -> str:
     for file in sorted(package.rglob("*.py")):
         digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return f"{version('hybrid-ml-scheduler')} ({digest.hexdigest()})"
+
+
+def own_sources() -> tuple[str, str]:
+    """This machine and the state of its sources, for `refuse_other_sources` on another."""
+    return this_machine(), sources()
+
+
+def refuse_other_sources(sender: tuple[str, str]) -> None:
+    """Refuse to work for a machine that has other sources than this one.
+
+    Raises:
+        InvalidInputError: It has. (On one machine they are the same, even while somebody edits them.)
+    """
+    machine, expected = sender
+    if machine != this_machine() and sources() != expected:
+        raise InvalidInputError(
+            f"{platform.node()} has hybrid-ml-scheduler {sources()}, but where it is called from it is {expected}; "
+            "install the same on all machines of the Ray cluster"
+        )

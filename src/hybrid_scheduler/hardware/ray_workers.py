@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from hybrid_scheduler.hardware.ray_cluster import RayCluster, RayError, connect, sources, this_machine
+from hybrid_scheduler.hardware.ray_cluster import RayCluster, RayError, connect, own_sources, refuse_other_sources
 from hybrid_scheduler.hardware.workers import Call, Workers
 from hybrid_scheduler.model.errors import InvalidInputError
 
@@ -35,7 +34,7 @@ class RayWorkers(Workers):
         """
         ray = self._connected().ray
         remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_call)
-        here = this_machine(), sources()
+        here = own_sources()
         numbers: dict[Any, int] = {}
         waiting = iter(enumerate(calls))
 
@@ -89,10 +88,5 @@ class RayWorkers(Workers):
 
 def _call(sender: tuple[str, str], function: Callable[..., Any], *arguments: Any) -> Any:
     """A call, on a machine that has the sources of the sender, without which results would not be the same."""
-    machine, expected = sender
-    if machine != this_machine() and sources() != expected:
-        raise InvalidInputError(
-            f"{platform.node()} has hybrid-ml-scheduler {sources()}, but where it is called from it is {expected}; "
-            "install the same on all machines of the Ray cluster"
-        )
+    refuse_other_sources(sender)
     return function(*arguments)

@@ -261,7 +261,7 @@ class ProcessLanes(Lanes):
                 lane.since = monotonic()
                 lane.deadline = lane.since + lane.job.limit
             elif lane.job is not None:
-                self._events.append(_report(lane.number, lane.job, lane.since, message))
+                self._events.append(report_of(lane.number, lane.job, lane.since, message))
                 lane.job = None
                 lane.deadline = math.inf
 
@@ -342,8 +342,8 @@ class ProcessLanes(Lanes):
             lane.job = None
 
 
-def _report(lane: int, job: Job, since: float, message: bytes | bytearray) -> Report:
-    """What a worker says of a job."""
+def report_of(lane: int, job: Job, since: float, message: bytes | bytearray) -> Report:
+    """What a worker says of a job, by the clock of its machine."""
     try:
         code, start, end, joules, *rest = pickle.loads(message)
         if code == DONE:
