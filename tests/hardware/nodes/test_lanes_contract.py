@@ -24,6 +24,11 @@ def test_processes_satisfy_the_contract() -> None:
     check_lanes(pool)
 
 
+def test_they_do_so_too_where_the_system_does_not_say_that_a_process_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.pidfd_open", raising=False)
+    check_lanes(pool)
+
+
 class Bent(ProcessLanes):
     """Processes whose reports are bent, from the first on that is bent at all."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import platform
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_scheduler.hardware.machine import usable_cores
+from hybrid_scheduler.hardware.machine import core_quota, usable_cores
 from hybrid_scheduler.hardware.nodes import machine
 from hybrid_scheduler.hardware.nodes.lanes import Event, LaneChange
 from hybrid_scheduler.hardware.nodes.machine import (
@@ -180,6 +181,30 @@ def test_gpus_pytorch_cannot_use_are_left_out_for_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(machine, "find_accelerators", lambda: [Accelerator("fast", 8000.0, None)])
     assert [slot.device.kind for slot in find_slots()] == ["cpu", "gpu"]
     assert all(slot.device.kind == "cpu" for slot in find_slots(for_pytorch=True))
+
+
+def test_a_container_that_is_given_time_binds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "find_accelerators", list)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(64)), raising=False)
+    monkeypatch.setattr(machine, "usable_cores", lambda: 4)
+    assert [(slot.cores, slot.threads) for slot in find_slots(2)] == [((), 2), ((), 2)]
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"cpu.max": "250000 100000"}, 2.5),
+        ({"cpu.max": "max 100000"}, math.inf),
+        ({"cpu/cpu.cfs_quota_us": "400000", "cpu/cpu.cfs_period_us": "100000"}, 4.0),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, math.inf),
+        ({}, math.inf),
+    ],
+)
+def test_the_time_a_container_is_given(tmp_path: Path, files: dict[str, str], quota: float) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    assert core_quota(tmp_path) == quota
 
 
 def test_the_lanes_of_this_machine_come_up() -> None:

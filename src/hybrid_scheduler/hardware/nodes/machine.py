@@ -92,8 +92,7 @@ def find_slots(cpu_lanes: int | None = None, *, for_pytorch: bool = False) -> tu
         InvalidInputError: There are fewer cores than lanes asked for, or none was asked for.
     """
     accelerators = [each for each in find_accelerators() if each.kind is not None or not for_pytorch]
-    cores = bindable_cores()
-    return divide(cpu_lanes, accelerators, cores, usable_cores(), rapl=RaplMeter.find())
+    return divide(cpu_lanes, accelerators, bindable_cores(), usable_cores(), rapl=RaplMeter.find())
 
 
 def divide(
@@ -155,10 +154,14 @@ def divide(
 
 
 def bindable_cores() -> list[int]:
-    """The cores this process may use, those of one processor beside each other, and so the threads of one core."""
+    """The cores this process may use, those of one processor beside each other, and so the threads of one core.
+
+    None in a container that is given time, not cores: on those it would choose, others may have chosen to run.
+    """
     if sys.platform != "linux":
         return []
-    return sorted(os.sched_getaffinity(0), key=_position)
+    cores = os.sched_getaffinity(0)
+    return sorted(cores, key=_position) if usable_cores() == len(cores) else []
 
 
 def _position(core: int) -> tuple[int, int, int]:
