@@ -52,6 +52,7 @@ class RayCluster:
         if self.ours:
             self.ours = False
             self.ray.shutdown()
+            _let_ray_speak(self.ray, True)
 
     def processors(self) -> int:
         """Those of all machines."""
@@ -94,7 +95,13 @@ def connect(node: str, *, processors: int | None = None) -> RayCluster:
                 ray.init("auto" if node == AUTO else node, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, ImportError, RuntimeError, ValueError) as error:
             raise InvalidInputError(f"node {node!r}: no Ray cluster answers there ({error})") from error
+    _let_ray_speak(ray, False)
     return RayCluster(ray, ours=True)
+
+
+def _let_ray_speak(ray: ModuleType, aloud: bool) -> None:
+    """Ray prints what happens to its machines on standard output, which is for results; no option turns that off."""
+    ray._private.worker._worker_logs_enabled = aloud
 
 
 @contextmanager

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 from hybrid_scheduler.hardware.machine import usable_cores
 from hybrid_scheduler.model.errors import InvalidInputError
 
-RAY = "ray"
-RAY_ADDRESS = "ray://"
+RAY, RAY_ADDRESS = "ray", "ray://"
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function of a module and its arguments: both are pickled."""
@@ -110,12 +109,13 @@ def find_workers(node: str, jobs: int | None = None) -> Workers:
         InvalidInputError: There is no such node.
         MissingExtraError: Ray is not installed.
     """
+    from hybrid_scheduler.hardware.nodes.find import check_node
+
+    check_node(node)
     if is_ray(node):
         from hybrid_scheduler.hardware.ray_workers import RayWorkers
 
         return RayWorkers(node, jobs)
-    if node != "machine":
-        raise InvalidInputError(f"node is {node!r}, but it must be 'machine', 'ray' or 'ray://HOST:PORT'")
     return LocalWorkers(usable_cores() if jobs is None else jobs)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hybrid_scheduler.hardware.nodes.lanes import Lanes, Work
+from hybrid_scheduler.hardware.workers import RAY, RAY_ADDRESS, is_ray
 from hybrid_scheduler.model.errors import InvalidInputError
 
-MACHINE, RAY, RAY_ADDRESS = "machine", "ray", "ray://"
+MACHINE = "machine"
 
 
 def check_node(node: str) -> None:
@@ -14,12 +15,12 @@ def check_node(node: str) -> None:
     Raises:
         InvalidInputError: It is neither `machine`, `ray` nor an address of a Ray cluster.
     """
-    if node not in (MACHINE, RAY) and not node.startswith(RAY_ADDRESS):
-        raise InvalidInputError(f"node is {node!r}, but it must be {MACHINE}, {RAY} or {RAY_ADDRESS}HOST:PORT")
+    if node != MACHINE and not is_ray(node):
+        raise InvalidInputError(f"node is {node!r}, but it must be {MACHINE!r}, {RAY!r} or '{RAY_ADDRESS}HOST:PORT'")
 
 
 def open_lanes(node: str, cpu_lanes: int | None = None, *, warm_up: Work | None = None) -> Lanes:
-    """Start the lanes of a node, of devices that PyTorch can use; to be closed by whoever asks.
+    """Start the lanes of a node, those that PyTorch can use; to be closed by whoever asks.
 
     Args:
         node: `machine`, `ray` (a cluster that is started here and ends with the lanes) or `ray://HOST:PORT`.
@@ -28,10 +29,14 @@ def open_lanes(node: str, cpu_lanes: int | None = None, *, warm_up: Work | None 
 
     Raises:
         InvalidInputError: There is no such node, or it has too few cores.
+        MissingExtraError: Ray is not installed.
+        OSError: The system does not start the processes.
     """
     check_node(node)
-    if node != MACHINE:
-        raise InvalidInputError(f"node is {node!r}, but lanes of a Ray cluster are not to be had yet; use {MACHINE}")
+    if is_ray(node):
+        from hybrid_scheduler.hardware.nodes.ray_lanes import open_ray_lanes
+
+        return open_ray_lanes(node, cpu_lanes, warm_up=warm_up)
     from hybrid_scheduler.hardware.nodes.machine import find_lanes
 
     return find_lanes(cpu_lanes, for_pytorch=True, warm_up=warm_up)
