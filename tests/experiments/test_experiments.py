@@ -172,6 +172,25 @@ def test_a_step_that_raises_a_goal_is_found() -> None:
             assert all(ladder["learners"]["rl_agent"]["falls"] is (sign < 0) for ladder in mine)
 
 
+def test_what_one_seed_does_not_know_is_in_no_mean_and_no_comparison() -> None:
+    """As the energy of a real node whose machine does not tell it."""
+    from hybrid_scheduler.experiments.base import Record
+    from hybrid_scheduler.experiments.result import PointResult
+
+    metrics = dict.fromkeys(FIGURES.values(), 1.0)
+    untold = {name: value for name, value in metrics.items() if name != "energy"}
+    whole = Record(1, dict.fromkeys(Energy.schedulers, metrics), point=WEIGHTS[0])
+    partly = Record(2, whole.figures | {"hybrid_ml": untold}, point=WEIGHTS[0])
+    known, unknown = (PointResult(Energy(), WEIGHTS[0], (whole, other)).to_json() for other in (whole, partly))
+    schedulers: Any = unknown["schedulers"]
+    assert "energy" not in schedulers["hybrid_ml"]
+    assert "energy" in schedulers["mct"]
+    comparisons: Any = known["comparisons"]
+    left = [each for each in comparisons if each["metric"] != "energy" or "hybrid_ml" not in (each["a"], each["b"])]
+    assert len(left) < len(comparisons)
+    assert unknown["comparisons"] == left
+
+
 def test_ablation() -> None:
     result = run_experiment(Ablation(tasks=200, train_tasks=400), [1])
     assert [point.point for point in result.points] == ["busy", "shifted"]

@@ -12,11 +12,16 @@ import pytest
 
 from hybrid_scheduler.config import Config
 from hybrid_scheduler.engine.live_data import Effort
+from hybrid_scheduler.engine.race import Race
+from hybrid_scheduler.live.figures import Means
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.session import Session
 from hybrid_scheduler.live.start import LiveStart
 from hybrid_scheduler.live.totals import RESPONSE_BOUNDS, SchedulerTotals, Totals
+from hybrid_scheduler.model.task import TaskBatch
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
+from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.store import ResultRow, RunRow
 
 NAMES = ("greedy", "hybrid_ml")
@@ -49,12 +54,26 @@ def test_totals_are_the_sums_of_what_is_stored() -> None:
         edges = [-np.inf, *entry["response"]["bounds"], np.inf]
         counted = [sum(low < response <= high for response in responses) for low, high in pairwise(edges)]
         assert entry["response"]["counts"] == counted
-        assert entry["energy_joules"] == pytest.approx(sum(row.energy_consumption for row in mine))
+        assert entry["energy_joules"] == pytest.approx(sum(row.energy_consumption or 0.0 for row in mine))
         assert entry["cost_dollars"] == pytest.approx(sum(row.execution_cost for row in mine))
         assert entry["wait_seconds"] + entry["execution_seconds"] == pytest.approx(sum(responses))
         assert entry["decisions"] == len(mine)
         assert entry["decision_seconds"] > 0.0
         assert (entry["learning_seconds"] > 0.0) == (name == "hybrid_ml")
+
+
+def test_energy_that_a_machine_does_not_tell_is_unknown_from_then_on() -> None:
+    totals, means = SchedulerTotals(), Means()
+    tasks = TaskBatch.from_columns(*np.ones((3, 4)), task_id=np.arange(4))
+    outcomes = Race(tasks, World()).run(create_scheduler("mct"))
+    untold = replace(outcomes, energy=np.where(outcomes.task_id == 2, np.nan, outcomes.energy))
+    nothing = np.ones(len(outcomes))
+    for batch, known in ((outcomes, True), (untold, False), (outcomes, False)):
+        for sums in (totals, means):
+            sums.add(batch, nothing, nothing)
+        told, shown = totals.document(), means.document()
+        assert (told["energy_joules"] is not None, shown["avg_energy"] is not None) == (known, known)
+        assert told["cost_dollars"] == pytest.approx(shown["avg_cost"] * shown["tasks"])
 
 
 def test_they_go_on_growing_with_the_next_run_and_when_the_history_is_cleared() -> None:

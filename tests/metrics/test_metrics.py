@@ -317,6 +317,12 @@ def test_idle_power() -> None:
     assert found["cost"] == pytest.approx(8.0 + 0.6 + 0.11)
 
 
+@pytest.mark.parametrize("task", range(4))
+def test_energy_that_a_machine_did_not_tell_of_any_task_is_unknown(task: int) -> None:
+    untold = replace(EXAMPLE, energy=np.where(EXAMPLE.task_id == task, np.nan, EXAMPLE.energy))
+    assert summarise(untold) == {**summarise(EXAMPLE), "energy": None}
+
+
 def test_busy_more_than_the_makespan_is_impossible() -> None:
     """One task is done at 2; another ran in vain until 100 and failed. Its device was not used 5000 %."""
     outcomes = batch(

@@ -86,6 +86,32 @@ def test_means_over_time_equal_sql_on_the_store(deployed: Service, days: int | N
     assert {point["scheduler_name"] for point in only} == {SCHEDULERS[1]}
 
 
+def test_energy_that_no_machine_told_is_null(deployed: Service) -> None:
+    async def work(store: Store) -> RunRow:
+        run = await begin(store)
+        batch = sample(run, range(4))
+        results = [
+            row._replace(energy_consumption=None) for row in batch.results if row.scheduler_name == SCHEDULERS[0]
+        ]
+        others = [row for row in batch.results if row.scheduler_name != SCHEDULERS[0]]
+        await store.write(batch._replace(results=[*results, *others]))
+        return run
+
+    run = with_store(deployed, work)
+    for path, shown in (
+        ("/api/history/means", lambda answer: answer["items"]),
+        (f"/api/runs/{run.id}/figures", lambda answer: answer),
+    ):
+        by_name = {each["scheduler_name"]: each for each in shown(get(deployed, path))}
+        known = {name: figures["avg_energy"] is not None for name, figures in by_name.items()}
+        assert known == {SCHEDULERS[0]: False, SCHEDULERS[1]: True}
+        assert by_name[SCHEDULERS[0]]["avg_cost"] > 0.0
+    for item in get(deployed, "/api/history/comparative")["items"]:
+        assert item["results"][SCHEDULERS[0]]["energy_consumption"] is None
+    task = get(deployed, f"/api/tasks/{run.first_task_id}")
+    assert task["results"][SCHEDULERS[0]]["energy_consumption"] is None
+
+
 def test_the_last_hour_is_shown_by_the_minute(service: Service) -> None:
     live_history(service)
     answer = get(service, "/api/history/means", since=int(datetime.now(UTC).timestamp()) - 3600)

@@ -75,6 +75,20 @@ def test_metrics_are_what_prometheus_reads(service: Service) -> None:
     assert samples["hms_dependency_up", "engine"] == 1
 
 
+def test_energy_that_no_machine_told_is_no_sample(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    status = service.engine.status()
+    told, untold = status["totals"][:2]
+    monkeypatch.setattr(
+        service.engine, "status", lambda: {**status, "totals": [told, {**untold, "energy_joules": None}]}
+    )
+    text = service.client.get("/api/metrics").text
+    assert f'hms_scheduler_energy_joules_total{{scheduler="{told["name"]}"}} 90.0' in text
+    assert f'hms_scheduler_energy_joules_total{{scheduler="{untold["name"]}"}}' not in text
+    assert f'hms_scheduler_cost_dollars_total{{scheduler="{untold["name"]}"}} 0.5' in text
+    answer = service.client.get("/api/status").json()
+    assert [totals["energy_joules"] for totals in answer["totals"]] == [90.0, None]
+
+
 def test_metrics_hold_every_series_that_grafana_and_the_alerts_ask_for(service: Service) -> None:
     service.client.get("/api/status")
     assert asked_series() - told_series(service.client.get("/api/metrics").text) == set()

@@ -58,7 +58,7 @@ class PointResult:
 
     @cached_property
     def comparisons(self) -> list[PairedComparison]:
-        """The paired comparisons the experiment asks for; those by one metric are one family."""
+        """The paired comparisons asked for, of figures that all seeds have; those by one metric are one family."""
         comparisons: list[PairedComparison] = []
         for metric in self.experiment.compared:
             more = bool(figure_info(metric).bigger_is_better)
@@ -66,6 +66,7 @@ class PointResult:
                 [
                     compare(a, b, metric, self.values(a, metric), self.values(b, metric), bigger_is_better=more)
                     for a, b in self.experiment.pairs()
+                    if metric in self.estimates[a] and metric in self.estimates[b]
                 ]
             )
         return comparisons

@@ -34,14 +34,15 @@ def result_document(row: ResultRow) -> dict[str, Any]:
         ],
         "reason": row.reason,
         "ready_time": row.ready_time,
-        "queue_seconds": None if row.queue_seconds is None else [_finite(seconds) for seconds in row.queue_seconds],
+        "queue_seconds": None if row.queue_seconds is None else [known(seconds) for seconds in row.queue_seconds],
         "decided_time": row.decided_time,
         "overtaken": row.overtaken,
     }
 
 
-def _finite(seconds: float) -> float | None:
-    return seconds if math.isfinite(seconds) else None
+def known(figure: float | None) -> float | None:
+    """A figure as JSON has it: None where nobody knows it, or there is none."""
+    return figure if figure is not None and math.isfinite(figure) else None
 
 
 def chosen_alternative(row: ResultRow) -> Alternative | None:

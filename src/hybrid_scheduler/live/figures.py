@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.engine.live_data import Advance, Finished
+from hybrid_scheduler.live.documents import known
 from hybrid_scheduler.metrics.overloaded import OverloadWatch
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
@@ -36,9 +37,11 @@ class ResponseFloor:
     def add(self, arrival: FloatArray, least: FloatArray, whole: FloatArray) -> None:
         """Take in tasks: when they arrived, their best time on an idle node, and their time on every device.
 
-        Those that cannot run at all are passed over.
+        Those that cannot run at all are passed over, and those of whose times nobody knows.
         """
         possible = np.isfinite(least)
+        if not possible.any():
+            return
         arrival, least, whole = arrival[possible], least[possible], whole[possible]
         self.seconds += float(least.sum())
         self._pending.append((arrival, least, whole))
@@ -89,11 +92,12 @@ class Means:
         self.gpu_seconds += float(seconds[outcomes.device_gpu_id[outcomes.part_device] >= 0].sum())
 
     def document(self) -> dict[str, Any]:
-        """The means as in `ComparisonEntry`; null before the first task."""
+        """The means as in `ComparisonEntry`; null before the first task, and what is not known of every task."""
         count = self.tasks - self.failed
         sums = {"time": self.time, "wait": self.wait, "response": self.response, "energy": self.energy}
         means = {
-            f"avg_{name}": total / count if count else None for name, total in (*sums.items(), ("cost", self.cost))
+            f"avg_{name}": known(total / count) if count else None
+            for name, total in (*sums.items(), ("cost", self.cost))
         }
         share = self.gpu_seconds / self.busy_seconds if self.busy_seconds else None
         return {"tasks": self.tasks, "failed": self.failed, **means, "gpu_share": share, "gap": self.gap()}
@@ -115,8 +119,8 @@ class Bounds:
         self.seconds = self.energy = self.cost = 0.0
 
     def add(self, finished: Finished) -> None:
-        """Take in finished tasks."""
-        if not len(finished):
+        """Take in finished tasks; of real work nobody knows a bound."""
+        if not finished.labels:
             return
         whole = np.array([label.seconds for label in finished.labels])
         self.tasks += len(finished)

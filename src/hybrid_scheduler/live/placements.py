@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from hybrid_scheduler.engine.alternatives import alternatives
-from hybrid_scheduler.engine.live import LiveRace
 from hybrid_scheduler.engine.live_data import Finished, Placement, WaitingTask, Waits
-from hybrid_scheduler.live.documents import chosen_alternative, result_document
+from hybrid_scheduler.live.documents import chosen_alternative, known, result_document
+from hybrid_scheduler.live.race import Race
 from hybrid_scheduler.store import result_row
 
 
-def placement_report(name: str, task_id: int, placement: Placement | Waits | None, race: LiveRace) -> dict[str, Any]:
+def placement_report(name: str, task_id: int, placement: Placement | Waits | None, race: Race) -> dict[str, Any]:
     """As in `DecisionReport`."""
     if not isinstance(placement, Placement):
         reason = "It waits for a task it depends on; decided once that has finished."
@@ -77,11 +77,6 @@ def waiting_document(waiting: WaitingTask, task_id: int, now: float) -> dict[str
     }
 
 
-def known(seconds: float) -> float | None:
-    """None where a device cannot take the task."""
-    return seconds if math.isfinite(seconds) else None
-
-
 def latest_results(finished: Finished, stored_id: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """`task` and `latest_results` of a `SimulationUpdate`."""
     task = finished.tasks[-1]
@@ -98,7 +93,7 @@ def latest_results(finished: Finished, stored_id: int) -> tuple[dict[str, Any], 
             "time": outcome.actual_time,
             "wait": outcome.wait_time,
             "response": outcome.response_time,
-            "energy": outcome.energy,
+            "energy": known(outcome.energy),
             "cost": outcome.cost,
             "gpu_fraction": outcome.gpu_fraction,
             "gpu_id": outcome.gpu_id,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.engine.live_data import Advance, Effort
+from hybrid_scheduler.live.documents import known
 from hybrid_scheduler.live.figures import Means
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
@@ -65,7 +66,7 @@ class SchedulerTotals(Means):
             },
             "wait_seconds": self.wait,
             "execution_seconds": self.time,
-            "energy_joules": self.energy,
+            "energy_joules": known(self.energy),
             "cost_dollars": self.cost,
             "decisions": self.effort.decisions,
             "decision_seconds": self.effort.seconds,

@@ -62,9 +62,14 @@ def _means(row: HourRow | RunMeansRow) -> dict[str, Any]:
         "scheduler_name": row.scheduler_name,
         "tasks": row.tasks,
         "failed": row.failed,
-        **{f"avg_{figure}": getattr(row, f"sum_{figure}") / good if good else None for figure in AVERAGED},
+        **{f"avg_{figure}": _mean(getattr(row, f"sum_{figure}"), good) for figure in AVERAGED},
         "win_share": row.wins / row.tasks if row.tasks else None,
     }
+
+
+def _mean(total: float | None, tasks: int) -> float | None:
+    """None where there is no task, or the total is not known."""
+    return None if total is None or not tasks else total / tasks
 
 
 def _number(figures: dict[str, Any], name: str) -> float | None:

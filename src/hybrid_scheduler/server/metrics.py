@@ -191,7 +191,8 @@ def _totals(schedulers: list[dict[str, Any]]) -> Iterator[Metric]:
     for name, text, key in SCHEDULER_COUNTERS:
         counter = CounterMetricFamily(name, text, labels=("scheduler",))
         for totals in schedulers:
-            counter.add_metric((totals["name"],), float(totals[key]))
+            if totals[key] is not None:  # what no machine told is left out
+                counter.add_metric((totals["name"],), float(totals[key]))
         yield counter
     learners = [totals for totals in schedulers if totals["learned"] is not None]
     for name, text, key in MODEL_COUNTERS:

@@ -10,7 +10,7 @@ from hybrid_scheduler.server.schemas.base import Answer
 
 
 class RaceMeans(Answer):
-    """Means per task, of tasks that did not fail; null where there is none. Seconds, joules, dollars."""
+    """Means per task, of tasks that did not fail; null where there is none, or unknown. Seconds, joules, dollars."""
 
     scheduler_name: str
     tasks: int | None = Field(description="Tasks, also those that failed; null when not known.")

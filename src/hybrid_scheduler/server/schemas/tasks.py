@@ -63,7 +63,7 @@ class Result(Answer):
     wait_time: float
     response_time: float
     finish_time: float
-    energy_consumption: float
+    energy_consumption: float | None = Field(description="Null where the machine did not tell it.")
     execution_cost: float
     failed: bool
     parts: list[PartInfo]
