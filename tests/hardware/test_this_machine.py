@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from hybrid_scheduler.hardware import HardwareProfile, HardwareProfiler, find_machine
+from hybrid_scheduler.hardware import HardwareProfile, HardwareProfiler, find_machine, torch_backend
 from hybrid_scheduler.hardware.torch_backend import plain_float32
 from hybrid_scheduler.model import InvalidInputError
 
@@ -107,6 +107,20 @@ CHOICES: dict[str, Callable[[], object]] = {
 def precision_restored() -> Iterator[None]:
     with plain_float32():
         yield
+
+
+def test_a_pytorch_with_the_older_switches_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 2.9 there was no `fp32_precision`."""
+    monkeypatch.setattr(torch_backend, "SWITCHES", (("cuda", "matmul"), ("cudnn", "none_such")))
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with plain_float32():
+            assert torch.get_float32_matmul_precision() == "highest"
+            assert torch.backends.cudnn.allow_tf32 is False
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @pytest.mark.usefixtures("precision_restored")

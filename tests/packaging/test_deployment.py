@@ -72,7 +72,7 @@ def test_image_runs_as_nobody_special_and_pins_torch(dockerfile: str) -> None:
     assert user
     assert user[-1] not in ("0", "root")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    (torch,) = (each for each in extras["learning"] if each.startswith("torch"))
+    (torch,) = (each for each in extras["dev"] if each.startswith("torch="))
     for file in ("Dockerfile", ".github/workflows/ci.yml", ".github/workflows/release.yml"):
         assert torch in (ROOT / file).read_text("utf-8"), f"{file} does not install {torch}"
 

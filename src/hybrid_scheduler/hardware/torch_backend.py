@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from hybrid_scheduler.hardware.backend import Backend
+from hybrid_scheduler.hardware.machine import cpu_model
 from hybrid_scheduler.model.errors import InvalidInputError
+
+SWITCHES = (("cuda", "matmul"), ("mkldnn", "matmul"), ("cudnn", "conv"), ("cudnn", "rnn"))
+"""Where PyTorch keeps what precision stands for float32: products first, then what cuDNN does."""
+MATMULS = 2
 
 
 class TorchBackend(Backend):
@@ -83,24 +86,12 @@ class MpsBackend(TorchBackend):
         torch.mps.synchronize()
 
 
-def cpu_model() -> str:
-    """What the CPU calls itself, or at least its architecture."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:  # only Linux has it
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(filter(None, names), "") or platform.processor() or platform.machine() or "unknown"
-
-
 @contextmanager
 def plain_float32() -> Iterator[None]:
     """Products and convolutions in float32 alone, no TF32 or bfloat16 instead; afterwards the caller's choice holds."""
-    backends: Any = torch.backends  # some of it is made at run time, where mypy does not see it
-    cuda, cpu = backends.cuda.matmul, backends.mkldnn.matmul
-    chosen = cuda.fp32_precision, cpu.fp32_precision
-    cudnn = backends.cudnn
-    chosen_cudnn = cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
+    switches = _precision_switches()
+    chosen = [switch.fp32_precision for switch in switches]
+    cudnn: Any = torch.backends.cudnn
     try:
         overall_cudnn = cudnn.allow_tf32
     except RuntimeError:  # as below
@@ -112,15 +103,25 @@ def plain_float32() -> Iterator[None]:
     # This call sets both the older switch and the newer ones; PyTorch refuses to run where they disagree.
     torch.set_float32_matmul_precision("highest")
     cudnn.allow_tf32 = False
-    cudnn.conv.fp32_precision = cudnn.rnn.fp32_precision = "ieee"
+    for switch in switches[MATMULS:]:
+        switch.fp32_precision = "ieee"
     try:
         yield
     finally:
         if overall is not None:
             torch.set_float32_matmul_precision(overall)
-        cuda.fp32_precision, cpu.fp32_precision = chosen
+        for switch, precision in zip(switches[:MATMULS], chosen[:MATMULS], strict=True):
+            switch.fp32_precision = precision
         cudnn.allow_tf32 = overall_cudnn
-        cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision = chosen_cudnn
+        for switch, precision in zip(switches[MATMULS:], chosen[MATMULS:], strict=True):
+            switch.fp32_precision = precision
+
+
+def _precision_switches() -> list[Any]:
+    """The switches of `SWITCHES`, or none: they came together, in PyTorch 2.9; before, the older ones are all."""
+    backends: Any = torch.backends  # some of it is made at run time, where mypy does not see it
+    found = [getattr(getattr(backends, backend), name, None) for backend, name in SWITCHES]
+    return found if all(hasattr(switch, "fp32_precision") for switch in found) else []
 
 
 @contextmanager
