@@ -134,7 +134,11 @@ def test_memory_that_is_too_small_is_told_apart(pool: ProcessLanes) -> None:
     assert run(pool, Call(fail, (MemoryError("12 EB"),))).ending is Ending.TOO_LARGE
 
 
-@pytest.mark.parametrize("made", [threading.Lock, lambda: iter(lambda: 0, 1)])
+def generator() -> Iterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize("made", [threading.Lock, generator])
 def test_what_cannot_be_pickled_harms_no_lane(pool: ProcessLanes, made: Callable[[], Any]) -> None:
     got = run(pool, Call(id, (made(),)))
     assert got.ending is Ending.RAISED
