@@ -157,7 +157,7 @@ class RealContest:
         devices = lanes.cluster.devices
         return {
             "node": self.node,
-            "cores": usable_cores(),
+            "cores": usable_cores() if self.node == MACHINE else None,
             "accelerators": [each for each, d in zip(lanes.hardware, devices, strict=True) if d.kind == "gpu"],
             "lanes": [{"device": d.name, "hardware": each} for each, d in zip(lanes.hardware, devices, strict=True)],
             "times": "calibrated" if self.calibrated else "measured",

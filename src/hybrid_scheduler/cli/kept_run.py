@@ -56,7 +56,7 @@ class KeptRun:
             run: RunRow = await store.begin_run(
                 "compare",
                 seed=result.comparison.seed,
-                configuration={"workload": document["workload"], "cluster": document["cluster"]},
+                configuration={name: document[name] for name in ("workload", "cluster", "node") if name in document},
                 schedulers=list(self._outcomes),
                 reserve=len(tasks),
                 started=self._started,
