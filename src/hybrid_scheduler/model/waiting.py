@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 
-from hybrid_scheduler.model.task import Task
+import numpy as np
+
+from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task_columns import OVERTAKEN, WAITING_COLUMNS, WAITING_SINCE
+from hybrid_scheduler.model.view import task_row
+
+
+def highest_ranked(of_graphs: Iterable[Task], count: int) -> list[Task]:
+    """The few of the highest upward rank, of equals the lowest ids."""
+    return nsmallest(count, of_graphs, key=lambda task: (-task.upward_rank, task.task_id))
 
 
 class WaitingRoom(Sequence[Task]):
@@ -33,8 +42,15 @@ class WaitingRoom(Sequence[Task]):
 
     def highest_ranked(self, count: int) -> list[Task]:
         """The few of the highest upward rank, those of a graph alone; of equals the lowest ids."""
-        of_graphs = (task for task in self if task.upward_rank > 0.0)
-        return nsmallest(count, of_graphs, key=lambda task: (-task.upward_rank, task.task_id))
+        return highest_ranked((task for task in self if task.upward_rank > 0.0), count)
+
+    def table(self, tasks: Sequence[Task]) -> FloatArray:
+        """The `WAITING_COLUMNS` columns of some of the tasks, a row each, as compiled policies see them."""
+        table = np.empty((len(tasks), WAITING_COLUMNS))
+        for row, task in enumerate(tasks):
+            table[row, :WAITING_SINCE] = task_row(task)
+            table[row, WAITING_SINCE], table[row, OVERTAKEN] = self.since(task), self.overtaken(task)
+        return table
 
     @abstractmethod
     def since(self, task: Task) -> float:

@@ -17,7 +17,6 @@ from hybrid_scheduler.model.kernel import CHOSEN, DISPATCH_SIGNATURE, EXPECT_SIG
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
-from hybrid_scheduler.model.task_columns import OVERTAKEN, WAITING_COLUMNS, WAITING_SINCE
 from hybrid_scheduler.model.view import NO_FREE, ClusterView, task_row
 from hybrid_scheduler.model.waiting import WaitingRoom
 
@@ -245,11 +244,9 @@ class CompiledDispatcher(Scheduler):
             if task.task_id not in known:
                 tasks.append(task)
                 known.add(task.task_id)
-        table, times = np.empty((len(tasks), WAITING_COLUMNS)), np.zeros((len(tasks), 2, len(view.names)))
-        for row, task in enumerate(tasks):
-            table[row, :WAITING_SINCE] = task_row(task)
-            table[row, WAITING_SINCE], table[row, OVERTAKEN] = waiting.since(task), waiting.overtaken(task)
-            if self.sees_times:
+        table, times = waiting.table(tasks), np.zeros((len(tasks), 2, len(view.names)))
+        if self.sees_times:
+            for row, task in enumerate(tasks):
                 times[row] = view.times_of(task)
         out = np.zeros((3, 3))
         parts = type(self).kernel(  # type: ignore[misc]

@@ -48,9 +48,13 @@ class Expectations:
         self._uses_times = scheduler.expect is None or measured_first
         self._shown: dict[tuple[object, ...], FloatArray] = {}
         self._version, self._renewed = (-1, -1), 0
+        self._number = 0
+        """How often times were looked up anew."""
 
     def of(self, each: RealTask) -> FloatArray:
         """`FIXED` and `SHARED` seconds per device: NaN where nobody knows, infinite where it cannot run."""
+        if each.times is not None and each.times_number == self._number:
+            return each.times
         task, runs = each.task, (each.work.runs_on("cpu"), each.work.runs_on("gpu"))
         key = task.kind, task.size, task.compute_intensity, task.memory_required, runs, each.excluded
         times = self._shown.get(key)
@@ -60,6 +64,7 @@ class Expectations:
                 if not runs[kind == "gpu"] or self._hardware[lane] in each.excluded:
                     times[SHARED, lane] = math.inf
             bounded(self._shown)[key] = times
+        each.times, each.times_number = times, self._number
         return times
 
     def unknown(self, each: RealTask) -> bool:
@@ -96,6 +101,7 @@ class Expectations:
             return False
         self._version, self._renewed = version, decisions
         self._shown.clear()
+        self._number += 1
         return True
 
     def _expected(self, task: Task) -> FloatArray:

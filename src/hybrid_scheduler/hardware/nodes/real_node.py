@@ -535,6 +535,7 @@ class RealNode:
                 self._fail(each, CancelledError(f"task {each.task.task_id} was cancelled"))
             case Ending.TOO_LARGE:
                 each.excluded |= {self._hardware[part.device]}
+                each.times = None
                 self._void(each)
                 if any(self._takes(each, lane) for lane in range(len(self._hardware))):
                     self._again(each)

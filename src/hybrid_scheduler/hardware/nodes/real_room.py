@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from hybrid_scheduler.model.task import Task
-from hybrid_scheduler.model.waiting import WaitingRoom
+from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task_columns import OVERTAKEN, WAITING_COLUMNS, WAITING_SINCE
+from hybrid_scheduler.model.view import task_row
+from hybrid_scheduler.model.waiting import WaitingRoom, highest_ranked
 
 if TYPE_CHECKING:
     from hybrid_scheduler.hardware.nodes.real_task import RealTask
@@ -28,6 +30,7 @@ class RoomLists:
         by_seconds: (expected seconds, id), ascending; infinite where nobody knows.
         tasks: The tasks by number.
         by_id: The tasks by their ids.
+        ranked: Those of graphs, by number.
     """
 
     def __init__(self) -> None:
@@ -35,6 +38,7 @@ class RoomLists:
         self.by_seconds: list[tuple[float, int]] = []
         self.tasks: dict[int, RealTask] = {}
         self.by_id: dict[int, RealTask] = {}
+        self.ranked: dict[int, RealTask] = {}
         self._entered = 0
         self._logs, self._known = 0.0, 0
 
@@ -44,15 +48,20 @@ class RoomLists:
     def enter(self, task: RealTask, seconds: float) -> None:
         """A task has become ready; it gets the next number."""
         task.number, task.expected = self._entered, seconds
+        task.row = np.empty(WAITING_COLUMNS)
+        task.row[:WAITING_SINCE], task.row[WAITING_SINCE] = task_row(task.shown), task.ready
         self._entered += 1
         self.tasks[task.number] = self.by_id[task.task.task_id] = task
         self.by_age.append(task.number)
         insort(self.by_seconds, (seconds, task.task.task_id))
+        if task.shown.upward_rank > 0.0:
+            self.ranked[task.number] = task
         self._count(seconds, 1)
 
     def leave(self, task: RealTask) -> None:
         """A task waits no more."""
         del self.tasks[task.number], self.by_id[task.task.task_id]
+        self.ranked.pop(task.number, None)
         del self.by_age[bisect_left(self.by_age, task.number)]
         del self.by_seconds[bisect_left(self.by_seconds, (task.expected, task.task.task_id))]
         self._count(task.expected, -1)
@@ -145,8 +154,25 @@ class RealRoom(WaitingRoom):
         count = min(count, len(self))
         if self._alone is not None or count == 0:
             return [self._alone.shown][:count] if self._alone is not None else []
-        drawn = self._generator.choice(len(self._lists), size=count, replace=False)
-        return [self._lists.tasks[self._lists.by_age[int(place)]].shown for place in drawn]
+        # Several times as fast as drawing without replacement; a place that is drawn twice counts once.
+        drawn = dict.fromkeys(self._generator.integers(len(self._lists), size=count).tolist())
+        return [self._lists.tasks[self._lists.by_age[place]].shown for place in drawn]
+
+    def highest_ranked(self, count: int) -> list[Task]:
+        """See `WaitingRoom.highest_ranked`."""
+        if self._alone is not None:
+            return super().highest_ranked(count)
+        return highest_ranked((each.shown for each in self._lists.ranked.values()), count)
+
+    def table(self, tasks: Sequence[Task]) -> FloatArray:
+        """See `WaitingRoom.table`."""
+        lists = self._lists
+        if self._alone is not None:
+            return super().table(tasks)
+        waiting = [lists.by_id[task.task_id] for task in tasks]
+        table = np.array([each.row for each in waiting]).reshape(-1, WAITING_COLUMNS)
+        table[:, OVERTAKEN] = [lists.overtaken(each) for each in waiting]
+        return table
 
     def since(self, task: Task) -> float:
         """See `WaitingRoom.since`."""

@@ -12,6 +12,7 @@ import numpy as np
 from hybrid_scheduler.hardware.nodes.lanes import Work
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch, PartRecord
 from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.view import NO_FREE
 from hybrid_scheduler.physics.world import World
 
 NO_TASKS: frozenset[int] = frozenset()
@@ -67,6 +68,9 @@ class RealTask:
         number: Its place in the waiting room's order of age.
         expected: Seconds it is expected to take where that is least.
         overtaken: How often others were started before it.
+        row: Its row of the waiting room's table, as far as it does not change while it waits.
+        times: What its scheduler was shown of its times; None when that is to be looked up anew.
+        times_number: Which looking up that was.
         losses: How often it lost a part with its lane.
         excluded: Hardware whose memory is too small for it.
         parts: Every part it ever had.
@@ -86,6 +90,9 @@ class RealTask:
     number: int = -1
     expected: float = math.inf
     overtaken: int = 0
+    row: FloatArray = field(default_factory=lambda: NO_FREE)
+    times: FloatArray | None = None
+    times_number: int = -1
     losses: int = 0
     excluded: frozenset[str] = frozenset()
     parts: list[RealPart] = field(default_factory=list)
