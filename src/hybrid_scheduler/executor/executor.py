@@ -228,8 +228,9 @@ def _results(futures: list[TaskFuture], until: float) -> Iterator[Any]:
     try:
         futures.reverse()
         while futures:
-            # Let go of each, so that a result that was taken need not stay.
-            yield futures.pop().result(None if until == math.inf else until - time.monotonic())
+            result = futures[-1].result(None if until == math.inf else until - time.monotonic())
+            futures.pop()
+            yield result
     finally:
         for future in futures:
             future.cancel()
