@@ -129,6 +129,16 @@ describe("correlation", () => {
   });
 });
 
+describe("correlation of what is not always known", () => {
+  it("takes the tasks of which both are", () => {
+    const told = [1, 2, 3].map((n) => item(n, { a: result({ energy_consumption: n }) }, { size: n }));
+    const items = [...told, item(4, { a: result({ energy_consumption: null }) }, { size: -99 })];
+    const energy = VARIABLES.findIndex(({ label }) => label === "energy");
+    expect(correlations(items, "a")[0]?.[energy]).toBeCloseTo(1);
+    expect(correlations(items.slice(2), "a")[0]?.[energy]).toBeNull();
+  });
+});
+
 describe("devices", () => {
   const both = result({
     gpu_fraction: 0.75,

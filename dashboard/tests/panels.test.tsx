@@ -124,6 +124,46 @@ describe("Scoreboard", () => {
   });
 });
 
+describe("Energy that no machine told", () => {
+  function untold() {
+    race();
+    const { update: told } = live.get();
+    if (told === null) throw new Error("there is no race");
+    const comparison = told.comparison.map((each) => ({ ...each, avg_energy: null }));
+    act(() => {
+      live.set({
+        ...live.get(),
+        update: { ...told, comparison, lower_bound: { ...told.lower_bound, avg_energy: null } },
+      });
+      recent.set({
+        items: [1, 2].map((id) => item(id, { greedy: result({ energy_consumption: id === 1 ? null : 5 }) })),
+        loaded: true,
+        error: null,
+      });
+    });
+  }
+
+  it("leaves the race's other figures within reach", async () => {
+    await show("race");
+    untold();
+    fireEvent.click(screen.getByRole("radio", { name: "Energy" }));
+    expect(screen.getByTestId("empty").textContent).toBe("No data: the energy of real work is not known here");
+    fireEvent.click(screen.getByRole("radio", { name: "Cost" }));
+    expect(screen.queryByTestId("empty")).toBeNull();
+  });
+  it("is a dash in the ledger, and sorts before what is known", async () => {
+    await show("ledger");
+    untold();
+    fireEvent.click(screen.getByRole("button", { name: "Energy" }));
+    const cells = screen
+      .getAllByTestId("ledger-row")
+      .map((row) => row.querySelector("[data-cell=energy]")?.textContent);
+    expect(cells).toEqual(["–", "5.00 J"]);
+    fireEvent.click(screen.getByRole("button", { name: "Energy" }));
+    expect(screen.getAllByTestId("ledger-row").map(({ dataset }) => dataset.task)).toEqual(["2", "1"]);
+  });
+});
+
 describe("Ledger", () => {
   it("lists, sorts and filters, and opens a task", async () => {
     await show("ledger");

@@ -91,6 +91,7 @@ export function update(seq: number, given: Partial<SimulationUpdate> = {}): Simu
     state: "running",
     run_id: 1,
     simulated_time: seq,
+    turn: null,
     tasks_processed: seq,
     rates: { arrival_rate: 2, tasks_per_second: 2 },
     settings: {
@@ -100,6 +101,8 @@ export function update(seq: number, given: Partial<SimulationUpdate> = {}): Simu
       load: 0.05,
       speed: 1,
       flat_out: false,
+      node: "simulated",
+      devices: [],
       schedulers: ["greedy", "oracle"],
       weights: { time: 0.5, energy: 0.5, money: 0 },
       energy_weight: 0.5,

@@ -25,7 +25,7 @@ export function pearson(x: readonly number[], y: readonly number[]): number | nu
 
 type Pair = { item: ComparativeItem; result: Result };
 
-export const VARIABLES: readonly { label: string; value: (pair: Pair) => number }[] = [
+export const VARIABLES: readonly { label: string; value: (pair: Pair) => number | null }[] = [
   { label: "size", value: ({ item }) => item.size },
   { label: "intensity", value: ({ item }) => item.compute_intensity },
   { label: "memory", value: ({ item }) => item.memory_required },
@@ -45,5 +45,17 @@ export function correlations(items: readonly ComparativeItem[], scheduler: strin
     if (result !== undefined && !result.failed) pairs.push({ item, result });
   }
   const columns = VARIABLES.map(({ value }) => pairs.map(value));
-  return columns.map((row) => columns.map((column) => pearson(row, column)));
+  return columns.map((row) => columns.map((column) => pearson(...known(row, column))));
+}
+
+/** Two columns where both are known: a real machine need not tell the energy of every task. */
+function known(x: readonly (number | null)[], y: readonly (number | null)[]): [number[], number[]] {
+  const both: [number[], number[]] = [[], []];
+  x.forEach((a, index) => {
+    const b = y[index] ?? null;
+    if (a === null || b === null) return;
+    both[0].push(a);
+    both[1].push(b);
+  });
+  return both;
 }

@@ -28,9 +28,9 @@ const VALUES: Record<LedgerColumn, (row: LedgerRow) => number | string> = {
   time: (row) => row.result.actual_time,
   wait: (row) => row.result.wait_time,
   response: (row) => row.result.response_time,
-  energy: (row) => row.result.energy_consumption,
   cost: (row) => row.result.execution_cost,
   // What nobody knows comes before all that somebody does.
+  energy: (row) => row.result.energy_consumption ?? Number.NEGATIVE_INFINITY,
   decided: (row) => row.result.decided_time ?? Number.NEGATIVE_INFINITY,
   overtaken: (row) => row.result.overtaken ?? Number.NEGATIVE_INFINITY,
 };

@@ -1400,8 +1400,11 @@ export interface components {
         LatestResult: {
             /** Cost */
             cost: number;
-            /** Energy */
-            energy: number;
+            /**
+             * Energy
+             * @description Null where the machine does not tell it.
+             */
+            energy: number | null;
             /** Gpu Fraction */
             gpu_fraction: number;
             /** Gpu Id */
@@ -1504,6 +1507,15 @@ export interface components {
              */
             arrival_rate: number;
             /**
+             * Devices
+             * @description The node's devices.
+             * @example [
+             *       "cpu_0",
+             *       "gpu_0"
+             *     ]
+             */
+            devices: string[];
+            /**
              * Energy Weight
              * @description The weight of energy, as in `weights`.
              */
@@ -1515,10 +1527,16 @@ export interface components {
             flat_out: boolean;
             /**
              * Load
-             * @description The same as a share of what the node can take.
+             * @description The same as a share of what the node can take; by nominal times of kernels where work is real and the machine is not calibrated.
              * @example 0.05
              */
             load: number;
+            /**
+             * Node
+             * @description Where tasks run: on a simulated node for each scheduler, or for real on this machine, in turns.
+             * @enum {string}
+             */
+            node: "simulated" | "machine";
             /**
              * Preset
              * @description Where tasks come from; null when a trace is raced.
@@ -1529,7 +1547,7 @@ export interface components {
             schedulers: string[];
             /**
              * Speed
-             * @description Simulated seconds per second of the clock.
+             * @description Simulated seconds per second of the clock; 1 where work is real.
              * @example 1
              */
             speed: number;
@@ -1988,8 +2006,11 @@ export interface components {
              * @description When its scheduler decided it, later than `ready_time` where tasks may wait, or when it failed undecided; null when not known.
              */
             decided_time?: number | null;
-            /** Energy Consumption */
-            energy_consumption: number;
+            /**
+             * Energy Consumption
+             * @description Null where the machine did not tell it.
+             */
+            energy_consumption: number | null;
             /** Execution Cost */
             execution_cost: number;
             /** Failed */
@@ -2229,8 +2250,11 @@ export interface components {
             decision_seconds: number;
             /** Decisions */
             decisions: number;
-            /** Energy Joules */
-            energy_joules: number;
+            /**
+             * Energy Joules
+             * @description Null once a machine did not tell that of a task.
+             */
+            energy_joules: number | null;
             /**
              * Execution Seconds
              * @description Simulated.
@@ -2341,6 +2365,12 @@ export interface components {
             /** Tasks Processed */
             tasks_processed: number;
             /**
+             * Turn
+             * @description Whose turn it is where the work is real; null between two, else always.
+             * @default null
+             */
+            turn: string | null;
+            /**
              * Type
              * @default simulation_update
              * @constant
@@ -2383,7 +2413,10 @@ export interface components {
             /** Schedulers */
             schedulers: components["schemas"]["RacerInfo"][];
             settings: components["schemas"]["LiveSettings"] | null;
-            /** Simulated Time */
+            /**
+             * Simulated Time
+             * @description Seconds of the nodes' time. Where schedulers work in turns: that of the furthest.
+             */
             simulated_time: number;
             /**
              * State
@@ -2406,6 +2439,11 @@ export interface components {
              * @description Of all schedulers that have raced, for Prometheus.
              */
             totals: components["schemas"]["SchedulerTotals"][];
+            /**
+             * Turn
+             * @description Whose turn it is where the work is real; null between two, else always.
+             */
+            turn?: string | null;
             /** Version */
             version: string;
         };

@@ -30,7 +30,7 @@ const WHO: Column[] = [
   { id: "placement", label: "Where", numeric: false },
 ];
 /** Where results keep a figure, and the metric that says what it is called and its unit. */
-const FIGURES: { id: LedgerColumn; metric: string; of: (result: Result) => number }[] = [
+const FIGURES: { id: LedgerColumn; metric: string; of: (result: Result) => number | null }[] = [
   { id: "time", metric: "avg_time", of: (result) => result.actual_time },
   { id: "wait", metric: "avg_wait", of: (result) => result.wait_time },
   { id: "response", metric: "avg_response", of: (result) => result.response_time },

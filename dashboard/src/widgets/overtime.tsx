@@ -73,6 +73,8 @@ function OverTimePanel() {
       </div>
       {rows.length === 0 ? (
         <Empty waitsFor="live tasks stored in this time; choose a longer one above" />
+      ) : data.items.every((point) => point[field] === null) ? (
+        <Empty>No data: no machine told it in this time</Empty>
       ) : (
         <>
           <ChartFrame

@@ -55,7 +55,22 @@ function RacePanel() {
   }));
 
   const values = [...comparison.map((entry) => entry[metric.mean]), bound].filter((value) => value !== null);
-  if (values.length === 0) return <Empty waitsFor="the first finished task" />;
+  if (comparison.every((entry) => entry.avg_response === null)) return <Empty waitsFor="the first finished task" />;
+  const choose = (
+    <Segmented
+      label="Metric"
+      value={metricId}
+      options={metrics.map((each) => ({ value: each.id, label: each.label }))}
+      onChange={setMetricId}
+    />
+  );
+  if (values.length === 0)
+    return (
+      <div className="flex h-full flex-col gap-2">
+        <div>{choose}</div>
+        <Empty>No data: the {metric.label.toLowerCase()} of real work is not known here</Empty>
+      </div>
+    );
   const scale = makeScale(values, choice);
   const inspectLatest = (name: string) => {
     const stored = recent.get().items.find((item) => item.results[name] !== undefined);
@@ -66,12 +81,7 @@ function RacePanel() {
   return (
     <div className="flex h-full flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <Segmented
-          label="Metric"
-          value={metricId}
-          options={metrics.map((each) => ({ value: each.id, label: each.label }))}
-          onChange={setMetricId}
-        />
+        {choose}
         <Segmented label="Scale" value={choice} options={SCALES} onChange={setChoice} />
         {scale.kind === "log" && <span className="text-xs text-dim">each step is 10 ×</span>}
       </div>

@@ -41,7 +41,7 @@ function SpiderPanel({ scheduler }: WidgetProps) {
           <RadarChart
             width={width}
             height={height}
-            data={axes}
+            data={axes.filter((axis) => axis.ratio !== null)}
             outerRadius={radiusFor(width, height)}
             accessibilityLayer={false}
           >
