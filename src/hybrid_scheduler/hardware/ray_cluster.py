@@ -10,6 +10,7 @@ import os
 import platform
 import signal
 import uuid
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -79,7 +80,8 @@ def connect(node: str, *, processors: int | None = None) -> RayCluster:
         raise MissingExtraError(f"node {node!r}", "Ray", "ray") from error
     if ray.is_initialized():
         return RayCluster(ray, ours=False)
-    with _own_signals():
+    with _own_signals(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Ray Client connection timed out", UserWarning)  # the error below says so
         try:
             if node == RAY:
                 ray.init(

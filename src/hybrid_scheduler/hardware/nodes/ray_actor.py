@@ -1,6 +1,6 @@
 """What runs on the machines of a Ray cluster: the actor of a lane, and the questions every machine is asked first.
 
-A job is served as by a worker process (`nodes.worker`); Ray is only the way there and back.
+A job is served as by a worker process (`nodes.worker`); Ray is only the way there and back. Loads Ray.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Any, cast
 
 import numpy as np
+import ray
 
 from hybrid_scheduler.hardware.machine import cpu_model, usable_cores
 from hybrid_scheduler.hardware.nodes.channel import Channel
@@ -63,8 +64,6 @@ def made(megabytes: int) -> Any:
 
 def fetched(objects: Sequence[Any]) -> float:
     """Seconds a megabyte of the last of these objects takes from its machine to this one; the others come first."""
-    import ray
-
     *first, last = objects
     for each in first:
         ray.get(each)
@@ -73,11 +72,22 @@ def fetched(objects: Sequence[Any]) -> float:
     return (monotonic() - began) / (len(data) / MEGABYTE)
 
 
-class LaneActor:
-    """One lane. Ray gives it two threads beside the one that works: for `hold` and for `begun`."""
+GROUPS = {"hold": 1, "begun": 1}
+"""Threads of a lane's actor beside the one that works."""
 
-    def __init__(self, setup: bytes, warm_up: bytes) -> None:
+
+class LaneActor:
+    """One lane.
+
+    Args:
+        setup: Its `Slot`, pickled.
+        warm_up: What it runs before it is ready, pickled; a pickled None for none.
+        paths: Where it imports from besides; what is not there on this machine is of no use.
+    """
+
+    def __init__(self, setup: bytes, warm_up: bytes, paths: Sequence[str]) -> None:
         self._setup, self._warm_up = setup, warm_up
+        sys.path += [path for path in paths if path not in sys.path]
         self._news = Condition()
         self._begun = 0
         self._jobs = 0
@@ -107,11 +117,13 @@ class LaneActor:
         self._note_begun()
         return answer.message, well
 
+    @ray.method(concurrency_group="begun")
     def begun(self, jobs: int) -> None:
         """Wait until so many jobs have begun, which is when they were prepared."""
         with self._news:
             self._news.wait_for(lambda: self._begun >= jobs)
 
+    @ray.method(concurrency_group="hold")
     def hold(self) -> None:
         """Never return: whoever waits for this hears when the process ends."""
         Event().wait()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import pickle
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,20 +19,22 @@ from functools import partial
 from itertools import combinations
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, Job, LaneChange, LaneError, Lanes, Report, Work
 from hybrid_scheduler.hardware.nodes.pickling import PROTOCOL, dumps
 from hybrid_scheduler.hardware.nodes.processes import FRUITLESS_STARTS, LONGEST_PAUSE, START_LIMIT, report_of
-from hybrid_scheduler.hardware.nodes.ray_actor import Found, LaneActor, fetched, look_around, made
 from hybrid_scheduler.hardware.nodes.slot import Slot
 from hybrid_scheduler.hardware.ray_cluster import RayCluster, connect, own_sources, this_machine
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.view import NO_TIMES
 from hybrid_scheduler.physics.device import ClusterSpec
+
+if TYPE_CHECKING:
+    from hybrid_scheduler.hardware.nodes.ray_actor import Found
 
 SHOWS_EVERY_GPU = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """An actor that asks Ray for no GPU sees every one; which one it may see is said by its slot."""
@@ -104,6 +108,8 @@ class RayLanes(Lanes):
     """
 
     def __init__(self, cluster: RayCluster, cpu_lanes: int | None = None, *, warm_up: Work | None = None) -> None:
+        from hybrid_scheduler.hardware.nodes.ray_actor import GROUPS, LaneActor
+
         self._ray = ray = cluster.ray
         self._connection = cluster
         self._news: SimpleQueue[_News | None] = SimpleQueue()
@@ -122,8 +128,7 @@ class RayLanes(Lanes):
             for machine, slots in zip(machines, named, strict=True):
                 for slot in slots:
                     self._lanes.append(_Lane(len(self._lanes), slot, str(machine["NodeID"])))
-            groups = {"hold": 1, "begun": 1}
-            self._remote = ray.remote(num_cpus=0, max_restarts=0, concurrency_groups=groups)(LaneActor)
+            self._remote = ray.remote(num_cpus=0, max_restarts=0, concurrency_groups=GROUPS)(LaneActor)
             for lane in self._lanes:
                 self._start(lane)
         except BaseException:
@@ -166,7 +171,7 @@ class RayLanes(Lanes):
         it.jobs += 1
         self._hear(it, it.actor.run.remote(message), self._ended)
         if prepares:
-            self._hear(it, it.actor.begun.options(concurrency_group="begun").remote(it.jobs), self._begun)
+            self._hear(it, it.actor.begun.remote(it.jobs), self._begun)
 
     def wait(self, seconds: float) -> list[Event]:
         """What has happened since the last call, after waiting for at most so many seconds if that is nothing.
@@ -236,12 +241,12 @@ class RayLanes(Lanes):
         lane.actor = self._remote.options(
             scheduling_strategy=_pinned(lane.machine),
             runtime_env={"env_vars": {**slot.environment({}), **SHOWS_EVERY_GPU}},
-        ).remote(pickle.dumps(slot, PROTOCOL), self._warm_up)
+        ).remote(pickle.dumps(slot, PROTOCOL), self._warm_up, [path or os.getcwd() for path in sys.path])
         lane.state = _State.STARTING
         lane.jobs, lane.pings = 0, []
         lane.since = monotonic()
         lane.deadline = lane.since + START_LIMIT
-        self._hear(lane, lane.actor.hold.options(concurrency_group="hold").remote(), None)
+        self._hear(lane, lane.actor.hold.remote(), None)
         self._hear(lane, lane.actor.ready.remote(), self._ready)
 
     def _ready(self, lane: _Lane, machine: str, now: float) -> None:
@@ -364,6 +369,8 @@ def _pinned(machine: str) -> Any:
 
 def _ask(ray: Any, machines: Sequence[dict[str, Any]], cpu_lanes: int | None) -> list[Found]:
     """What every machine has."""
+    from hybrid_scheduler.hardware.nodes.ray_actor import look_around
+
     task = ray.remote(num_cpus=0)(look_around)
     asked = [
         task.options(scheduling_strategy=_pinned(machine["NodeID"]), runtime_env={"env_vars": SHOWS_EVERY_GPU}).remote(
@@ -399,6 +406,8 @@ def _links(ray: Any, machines: Sequence[dict[str, Any]], nodes: Sequence[int]) -
     count = len(machines)
     if count == 1:
         return NO_TIMES
+    from hybrid_scheduler.hardware.nodes.ray_actor import fetched, made
+
     make, fetch = ray.remote(num_cpus=0)(made), ray.remote(num_cpus=0)(fetched)
     pinned = [_pinned(machine["NodeID"]) for machine in machines]
     # The first of them opens the connection, whose time does not count.
