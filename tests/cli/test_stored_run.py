@@ -51,7 +51,7 @@ def test_a_kept_comparison_has_a_report(hms: Hms) -> None:
     assert hms("report", folder, "--out", "again").code == 0
 
 
-def test_rows_of_an_older_version_say_less(hms: Hms) -> None:
+def test_rows_of_an_older_version_or_of_a_real_machine_say_less(hms: Hms) -> None:
     assert hms(*RACE, "--store").code == 0
     with closing(sqlite3.connect("data/hybrid_scheduler.db")) as connection:
         columns = ("ready_time", "queue_seconds", "decided_time", "overtaken")
@@ -59,9 +59,12 @@ def test_rows_of_an_older_version_say_less(hms: Hms) -> None:
         assert connection.execute(f"SELECT {kept} FROM scheduler_results").fetchone() == (270,) * 4
         connection.execute("UPDATE tasks SET duration_estimate = NULL, kind = NULL")
         connection.execute(f"UPDATE scheduler_results SET {', '.join(f'{name} = NULL' for name in columns)}")
+        connection.execute("UPDATE scheduler_results SET energy_consumption = NULL WHERE scheduler_name = 'mct'")
         connection.commit()
     assert hms("report", 1, "--out", "old").code == 0
-    assert "overloaded" not in document("old")["schedulers"]["mct"]
+    found = document("old")["schedulers"]
+    assert "overloaded" not in found["mct"]
+    assert ("energy" in found["mct"], "cost" in found["mct"], "energy" in found["cpu_only"]) == (False, True, True)
     assert "Whether anybody was overloaded is not known" in Path("old", "report.html").read_text()
 
 

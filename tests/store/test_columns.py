@@ -32,7 +32,9 @@ def race() -> tuple[TaskBatch, dict[str, OutcomeBatch]]:
     outcomes = {name: Race(tasks, WORLD, seed=1).run(create_scheduler(name)) for name in NAMES}
     queues = np.random.default_rng(1).random((count, 3)) / 3
     queues[4] = np.nan
-    return tasks, outcomes | {"greedy": replace(outcomes["greedy"], queue_seconds=queues)}
+    told = outcomes["mct"].energy
+    untold = replace(outcomes["mct"], energy=np.where(np.arange(count) == 5, np.nan, told))
+    return tasks, outcomes | {"greedy": replace(outcomes["greedy"], queue_seconds=queues), "mct": untold}
 
 
 def _stored(tasks: TaskBatch, outcomes: dict[str, OutcomeBatch]) -> list[ComparedTask]:

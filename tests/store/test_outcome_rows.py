@@ -17,11 +17,13 @@ def test_rows_from_columns() -> None:
         outcomes = situation.race(60).run(create_scheduler("greedy"))
         queues = np.arange(3.0 * len(outcomes)).reshape(-1, 3)
         queues[outcomes.failed] = np.nan
-        outcomes = replace(outcomes, queue_seconds=queues)
+        untold = np.arange(len(outcomes)) % 5 == 0
+        outcomes = replace(outcomes, queue_seconds=queues, energy=np.where(untold, np.nan, outcomes.energy))
         ids = [7000 + i for i in range(len(outcomes))]
         rows = result_rows(outcomes, "greedy", ids)
         assert rows == [result_row(outcome, "greedy", i) for outcome, i in zip(outcomes, ids, strict=True)]
         assert [row.queue_seconds is None for row in rows] == outcomes.failed.tolist()
+        assert [row.energy_consumption is None for row in rows] == untold.tolist()
         some = outcomes.select(np.arange(len(outcomes)) % 2 == 0)
         assert result_rows(some, "greedy", ids[::2]) == rows[::2]
         lost += sum(part.lost for row in rows for part in row.parts)

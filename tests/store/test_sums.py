@@ -25,6 +25,14 @@ def test_wins_ties_and_failures() -> None:
     assert (c.tasks, c.failed, c.wins, c.sum_wait, c.sum_time) == (3, 1, 1, 4.0, 1.0)
 
 
+def test_energy_that_is_not_known_of_one_task_is_not_known_of_all() -> None:
+    rows = [result(0, "a", 1.0), result(1, "a", 2.0)._replace(energy_consumption=None), result(0, "b", 1.0)]
+    failed = result(1, "b", 1.0, failed=True)._replace(energy_consumption=None)  # counts in no sum
+    a, b = sums.summed([*rows, failed], MOMENT)
+    assert (a.sum_energy, a.sum_response, a.sum_cost) == (None, 3.0, 0.5)
+    assert b.sum_energy == 2.0
+
+
 def test_the_hour_is_that_of_greenwich() -> None:
     elsewhere = MOMENT.astimezone(timezone(timedelta(hours=5, minutes=45)))
     (row,) = sums.summed([result(0, "a", 1.0)], elsewhere)

@@ -43,6 +43,8 @@ class PartRecord:
 class Outcome:
     """One finished (or failed) task under one scheduler. Times in seconds, energy in joules, cost in dollars.
 
+    `energy` is NaN where a real machine does not tell it; whoever sums energies then knows no sum either.
+
     `ready_time` is when it could be decided (after a device failed under it: the last time), `decided_time` when it
     was, or when it failed if nobody decided it: later than `ready_time` only where the scheduler lets tasks wait.
     `overtaken` counts the decisions, while it waited, on tasks that were ready after it.
