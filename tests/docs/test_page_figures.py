@@ -14,11 +14,13 @@ import yaml
 from page_figures import missing, unexplained
 
 from hybrid_scheduler.cli import BAD_INPUT, stored_run
+from hybrid_scheduler.cli.pipeline import CALIBRATED_SIZES
 from hybrid_scheduler.cli.serve import UNSUPPORTED
 from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
 from hybrid_scheduler.config.service import SHORTEST_TOKEN, SMALLEST_STORE, ServiceSettings
 from hybrid_scheduler.config.yaml_reader import DEEPEST
+from hybrid_scheduler.hardware.calibration import OTHERS_BUSY
 from hybrid_scheduler.live import backlogs, command_queue, lessons, runner
 from hybrid_scheduler.live.figures import GROUP
 from hybrid_scheduler.live.learning_watch import FIGURES_SECONDS
@@ -26,6 +28,7 @@ from hybrid_scheduler.live.totals import RESPONSE_BOUNDS
 from hybrid_scheduler.metrics.overloaded import SERVICE_TIMES
 from hybrid_scheduler.model.objective import BALANCED
 from hybrid_scheduler.model.ranges import SECONDS
+from hybrid_scheduler.physics.calibrated import NOISE
 from hybrid_scheduler.physics.cost import MAX_SPEEDUP
 from hybrid_scheduler.physics.device import MOST_DEVICES, NETWORK_MB_PER_SECOND, Device
 from hybrid_scheduler.physics.optimum import STEPS
@@ -44,6 +47,7 @@ from hybrid_scheduler.store import connected, reserve
 from hybrid_scheduler.store.learning import KEPT
 from hybrid_scheduler.store.limits import DEFAULT_LIMITS
 from hybrid_scheduler.training.any_node import RACES
+from hybrid_scheduler.workloads.kernel_kinds import NOMINAL_BYTES, NOMINAL_FLOPS
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_TESTS = {"faq.md", "gallery.md", "queues-and-amdahl.md", "forests-and-q-learning.md"}
@@ -54,7 +58,10 @@ SEARCH = f"steps of {100 // STEPS} %"
 CPU, GPU = Device("cpu", "cpu"), Device("gpu", "gpu")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PYTHON = f"Python {PROJECT['requires-python'].removeprefix('>=')} or later"
-TORCH = next(each.removeprefix("torch==") for each in PROJECT["dependencies"] if each.startswith("torch=="))
+TORCH = next(
+    each.removeprefix("torch==") for each in PROJECT["optional-dependencies"]["dev"] if each.startswith("torch==")
+)
+LEAST_TORCH = next(each.removeprefix("torch>=") for each in PROJECT["dependencies"] if each.startswith("torch"))
 KILOBYTE, MEGABYTE = 1024, 1 << 20
 
 
@@ -129,9 +136,16 @@ def _facts() -> dict[str, list[str]]:
         ],
         "own-node.md": [f"at most {MOST_DEVICES} devices", f"deeper than {DEEPEST} levels"],
         "own-trace.md": [f"{SECONDS.low:g} to {SECONDS.high:.0e}".replace("+0", "").replace("e-09", "e-9")],
+        "real-machine.md": [
+            f"It is {OTHERS_BUSY:g}, for loads",
+            f"above {NOISE:.0%} on a device".replace("%", " %"),
+            f"from {LEAST_TORCH} on; tests run with {TORCH.rpartition('.')[0]}",
+            f"of {NOMINAL_FLOPS / 1e9:g} Gflop/s and {NOMINAL_BYTES / 1e9:g} GB/s",
+            f"at {len(CALIBRATED_SIZES)} sizes",
+        ],
         "tensorboard.md": [f"Every {LOG_EVERY} gradient steps"],
         "quick-start.md": [PYTHON],
-        "troubleshooting.md": [f"exit code {BAD_INPUT}"],
+        "troubleshooting.md": [f"exit code {BAD_INPUT}", f"from {LEAST_TORCH} on, stays"],
         "service.md": [
             f"exit code {UNSUPPORTED}",
             f"at least {SHORTEST_TOKEN} characters",
@@ -222,6 +236,15 @@ KNOWN = {
         "CPU of speed 1,",
         "stretches them to 80 %",
         "12.5 MB [come from] task 4",
+    ],
+    "real-machine.md": [
+        "`1 + others_busy · slowdown` times",
+        "of about 0.6 to 0.8",
+        "an H200 and 16 CPU cores",
+        "3.5 to 12.1 % for seven kernels and 16.0 % for `axpy`",
+        "(error 48 %; on the GPU 11 %)",
+        "(23 %)",
+        "by 54 % in the median, half of them by 12 to 126 %",
     ],
     "tensorboard.md": ["near −1 by construction", "Stable-Baselines3"],
     "index.md": ["at 30 % load"],
