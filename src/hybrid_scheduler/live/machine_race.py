@@ -31,7 +31,7 @@ from hybrid_scheduler.model.task import Dependency, FloatArray, Task, TaskBatch,
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 
-STEP_SECONDS = 0.1
+STEP_SECONDS = 0.125
 """Nobody waits longer for work before commands are looked at."""
 ROUND_SECONDS, ROUND_TASKS = 5.0, 64
 """A round is the tasks that arrive in so many seconds, at most so many."""
