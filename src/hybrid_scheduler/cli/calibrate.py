@@ -91,21 +91,16 @@ def measured(kinds: Sequence[str], sizes: Sequence[int], cpu_lanes: int | None, 
         LaneError: A lane was lost.
     """
     from hybrid_scheduler.cli.output import progress_bar
-    from hybrid_scheduler.hardware.calibration import calibrated_lanes, check_sizes
+    from hybrid_scheduler.hardware.calibration import PHASES, calibrated_lanes, check_sizes
 
     sizes = check_sizes(sizes)
-    with calibrated_lanes(kinds, sizes, cpu_lanes, seed) as calibration:
-        lanes = len(calibration.lanes.cluster.devices)
-        with progress_bar(list(kinds), len(sizes) * lanes) as bar:
-            if bar is not None:
-                done = dict.fromkeys(kinds, 0)
-
-                def count(kind: str, number: int) -> None:
-                    done[kind] += number
-                    bar(kind, done[kind])
-
-                calibration.progress = count
-            return calibration.run()
+    with (
+        calibrated_lanes(kinds, sizes, cpu_lanes, seed) as calibration,
+        progress_bar(PHASES, calibration.repeats + 1) as bar,
+    ):
+        if bar is not None:
+            calibration.progress = bar
+        return calibration.run()
 
 
 def _whole(sizes: str) -> list[int]:

@@ -33,6 +33,7 @@ OTHERS_BUSY: Final = 0.7
 POWER_SECONDS: Final = 1.0
 """For so long a kernel runs over and over while its power is measured: counters tick some ten times a second."""
 HALF: Final = 0.5
+PHASES: Final = ("alone", "beside")
 Progress = Callable[[str, int], None]
 
 
@@ -62,7 +63,7 @@ class Calibration:
         meters: For each lane what measures its idle device's energy; None where nothing does.
         repeats: Runs of each kernel of each size; fewer, but at least three, when they take long.
         seed: Of the data, and of the order in which kernels run beside others.
-        progress: Told of each kind and how many sizes of it were measured.
+        progress: Told of each of `PHASES` and how many of its rounds are done, `repeats` and one.
     """
 
     lanes: Lanes
@@ -72,13 +73,14 @@ class Calibration:
     meters: Sequence[Meter | None] = ()
     repeats: int = 7
     seed: int = 0
-    progress: Progress = lambda kind, count: None
+    progress: Progress = lambda phase, rounds: None
 
     def __post_init__(self) -> None:
         self.kinds = [kernel_kind(kind).name for kind in self.kinds]
         self.sizes = check_sizes(self.sizes)
         self._bench = LaneBench(self.lanes, self.work_of, self.seed)
         self._devices = self.lanes.cluster.devices
+        self._chance = random.Random(self.seed)
 
     def run(self) -> CalibratedMachine:
         """Measure everything.
@@ -89,7 +91,7 @@ class Calibration:
         """
         self._bench.wait_until_up()
         idle = [self._idle_watts(lane) for lane in range(len(self._devices))]
-        alone = {lane: self._alone(lane) for lane in range(len(self._devices))}
+        alone = self._alone()
         beside = self._beside(alone) if len(self._devices) > 1 else {}
         measurements = [
             self._measurement(lane, kernel, samples, beside.get((lane, kernel), []))
@@ -106,24 +108,24 @@ class Calibration:
     def _kernels(self, lane: int) -> list[Kernel]:
         return [Kernel(kind, size) for kind in self.kinds if self._bench.runs(lane, kind) for size in self.sizes]
 
-    def _alone(self, lane: int) -> dict[Kernel, list[Sample]]:
-        """Every kernel on one lane while the others are idle, after a run that does not count."""
-        found: dict[Kernel, list[Sample]] = {}
-        for kernel in self._kernels(lane):
-            samples: list[Sample] = []
-            self._repeat(lane, kernel, samples)
-            found[kernel] = samples[1:]
-            self.progress(kernel.kind, 1)
+    def _alone(self) -> dict[int, dict[Kernel, list[Sample]]]:
+        """Every kernel on every lane while the others are idle; a first round does not count.
+
+        Lanes take turns and kernels come in an order of chance: no lane is measured at a worse time than another, and
+        none finds its data in a cache more often than in a stream of tasks.
+        """
+        found: dict[int, dict[Kernel, list[Sample]]] = {
+            lane: {kernel: [] for kernel in self._kernels(lane)} for lane in range(len(self._devices))
+        }
+        for number in range(self.repeats + 1):
+            for lane, kernels in found.items():
+                order = [kernel for kernel, samples in kernels.items() if not _enough(samples)]
+                self._chance.shuffle(order)
+                for sample in self._bench.samples({lane: iter(order)}):
+                    if number:
+                        kernels[sample.kernel].append(sample)
+            self.progress("alone", number + 1)
         return found
-
-    def _repeat(self, lane: int, kernel: Kernel, samples: list[Sample]) -> None:
-        def wanted() -> Iterator[Kernel]:
-            while len(samples) <= self.repeats and (
-                len(samples) <= FEWEST_REPEATS or sum(s.occupied for s in samples[1:]) < ENOUGH_SECONDS
-            ):
-                yield kernel
-
-        self._all(lane, wanted(), samples)
 
     def _all(self, lane: int, kernels: Iterator[Kernel], samples: list[Sample]) -> None:
         """Samples of kernels one after the other, each in the list before the next kernel is asked for."""
@@ -132,23 +134,23 @@ class Calibration:
 
     def _beside(self, alone: dict[int, dict[Kernel, list[Sample]]]) -> dict[tuple[int, Kernel], list[Sample]]:
         """Every kernel on every lane while the others run kernels too, in an order of chance."""
-        chance = random.Random(self.seed)
         orders: dict[int, list[Kernel]] = {}
         for lane, kernels in alone.items():
             orders[lane] = [kernel for kernel, samples in kernels.items() for _ in samples]
-            chance.shuffle(orders[lane])
+            self._chance.shuffle(orders[lane])
         unfinished = {lane for lane, order in orders.items() if order}
 
         def kept_busy(lane: int) -> Iterator[Kernel]:
             yield from orders[lane]
             unfinished.discard(lane)
             while unfinished:  # it is a neighbour of those that have not ended
-                yield chance.choice(orders[lane])
+                yield self._chance.choice(orders[lane])
 
         found: dict[tuple[int, Kernel], list[Sample]] = {}
         for sample in self._bench.samples({lane: kept_busy(lane) for lane in sorted(unfinished)}):
             if unfinished:
                 found.setdefault((sample.lane, sample.kernel), []).append(sample)
+        self.progress("beside", self.repeats + 1)
         return found
 
     def _measurement(self, lane: int, kernel: Kernel, alone: list[Sample], beside: list[Sample]) -> Measurement:
@@ -266,6 +268,11 @@ def check_forms(kernel: kernels.Kernel, size: int, accelerator: str, seed: int) 
             f"{kernel.kind} of size {size} gives another result on {accelerator} than on the CPU; "
             "its times would be of other work"
         )
+
+
+def _enough(samples: Sequence[Sample]) -> bool:
+    """Whether a kernel takes so long that its few runs tell enough."""
+    return len(samples) >= FEWEST_REPEATS and sum(s.occupied for s in samples) >= ENOUGH_SECONDS
 
 
 def _for_a_while(kernel: Kernel, samples: Sequence[Sample]) -> Iterator[Kernel]:
