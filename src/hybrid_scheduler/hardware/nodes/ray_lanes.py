@@ -396,7 +396,7 @@ def _named(found: Sequence[Found]) -> tuple[list[list[Slot]], list[str]]:
             kind = slot.device.kind
             slots.append(replace(slot, device=replace(slot.device, name=f"{kind}_{counts[kind]}", node=number)))
             counts[kind] += 1
-            words.append(f"{machine.cpu}, {slot.hardware}" if kind == "cpu" else slot.hardware)
+            words.append(f"{machine.cpu}, {slot.threads} threads" if kind == "cpu" else slot.hardware)
         named.append(slots)
     return named, words
 
