@@ -94,6 +94,7 @@ class DriverThread:
             times,
             measured_first=True,
             teaching=scheduler.expect is None,
+            compiled=True,
             sending=self._send,
             settled=self._settle,
             keeping=False,
@@ -161,12 +162,11 @@ class DriverThread:
 
     def stats(self) -> ExecutorStats:
         """What was done so far."""
-        counts, driver = self._counts, self._driver
-        mean = driver.seconds / driver.asked if driver.asked else float("nan")
+        counts, node, driver = self._counts, self._node, self._driver
+        asked, seconds = node.asked + driver.asked, node.asking_seconds + driver.seconds
+        mean = seconds / asked if asked else float("nan")
         by_device = {name: counts.by_device.get(name, 0) for name in self._lanes.cluster.names}
-        return ExecutorStats(
-            counts.finished, counts.failed, counts.cancelled, self._unfinished, by_device, driver.asked, mean
-        )
+        return ExecutorStats(counts.finished, counts.failed, counts.cancelled, self._unfinished, by_device, asked, mean)
 
     # --- in the thread ------------------------------------------------------------------------------------------------
 

@@ -79,14 +79,17 @@ def alike(name: str) -> Scheduler:
     return create_scheduler(name, seed=3, **{key: value for key, value in wanted.items() if key in accepted})
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_with_the_same_times_it_does_what_the_simulated_node_does(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "compiled"), [(name, False) for name in NAMES] + [(name, True) for name in ("sjf", "fcfs", "hybrid_queue")]
+)
+def test_with_the_same_times_it_does_what_the_simulated_node_does(name: str, compiled: bool) -> None:
     race = Race(stream(), WORLD)
     scheduler, again = alike(name), alike(name)
     expected = race.run(scheduler, compiled=False)
     lanes = SimulatedLanes(WORLD.cluster, WORLD.physics.coexecution_penalty)
-    node = RealNode(again, lanes, ToldTimes(race))
+    node = RealNode(again, lanes, ToldTimes(race), compiled=compiled)
     found = drive(node, again, timed(race, race.tasks))
+    assert (node.asked > 0) == compiled
     assert found.failed.sum() == 0
     same = [
         [(p.device, round(p.share, 9)) for p in a.parts] == [(p.device, round(p.share, 9)) for p in b.parts]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hybrid_scheduler.hardware.nodes.measured_times import Times, bounded
-from hybrid_scheduler.hardware.nodes.real_task import RealTask
+from hybrid_scheduler.hardware.nodes.real_task import RealTask, ShownTimes
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.task_columns import SHARED
 from hybrid_scheduler.model.view import task_row
@@ -46,30 +46,40 @@ class Expectations:
         self._scheduler, self._times, self._measured_first = scheduler, times, measured_first
         self._kinds, self._hardware, self._devices, self._facts = kinds, hardware, devices, facts
         self._uses_times = scheduler.expect is None or measured_first
-        self._shown: dict[tuple[object, ...], FloatArray] = {}
+        self._sees_times = scheduler.sees_times
+        self._least_unknown = math.inf if scheduler.expect is None else 0.0
+        self._shown: dict[tuple[object, ...], ShownTimes] = {}
         self._version, self._renewed = (-1, -1), 0
         self._number = 0
         """How often times were looked up anew."""
 
     def of(self, each: RealTask) -> FloatArray:
         """`FIXED` and `SHARED` seconds per device: NaN where nobody knows, infinite where it cannot run."""
-        if each.times is not None and each.times_number == self._number:
-            return each.times
+        return self._look_up(each).times
+
+    def _look_up(self, each: RealTask) -> ShownTimes:
+        shown = each.shown_times
+        if shown is not None and shown.number == self._number:
+            return shown
         task, runs = each.task, (each.work.runs_on("cpu"), each.work.runs_on("gpu"))
         key = task.kind, task.size, task.compute_intensity, task.memory_required, runs, each.excluded
-        times = self._shown.get(key)
-        if times is None:
+        shown = self._shown.get(key)
+        if shown is None:
             times = self._expected(task)
             for lane, kind in enumerate(self._kinds):
                 if not runs[kind == "gpu"] or self._hardware[lane] in each.excluded:
                     times[SHARED, lane] = math.inf
-            bounded(self._shown)[key] = times
-        each.times, each.times_number = times, self._number
-        return times
+            seconds = times.sum(axis=0)
+            known = seconds[np.isfinite(seconds)]
+            least = float(known.min()) if len(known) else self._least_unknown
+            shown = ShownTimes(self._number, times, least, bool(np.isnan(times[SHARED]).any()))
+            bounded(self._shown)[key] = shown
+        each.shown_times = shown
+        return shown
 
     def unknown(self, each: RealTask) -> bool:
         """Whether there is a device of which nothing is known for a task."""
-        return bool(np.isnan(self.of(each)[SHARED]).any())
+        return self._look_up(each).unknown
 
     def least(self, each: RealTask) -> float:
         """Seconds where a task is expected to take least.
@@ -77,11 +87,7 @@ class Expectations:
         Where nobody knows, 0 for a scheduler that expects times itself and tries unknown devices, as the simulated node
         has it; for others infinite: the node tries those tasks, and they must not hide the ones that are known.
         """
-        if not self._scheduler.sees_times:
-            return math.inf
-        seconds = self.of(each).sum(axis=0)
-        known = seconds[np.isfinite(seconds)]
-        return float(known.min()) if len(known) else math.inf if self._scheduler.expect is None else 0.0
+        return self._look_up(each).least if self._sees_times else math.inf
 
     def renew(self, waiting: int, decisions: int) -> bool:
         """Whether tasks that wait are to be looked at again, because more is known by now.
@@ -90,7 +96,7 @@ class Expectations:
             waiting: How many wait.
             decisions: How many decisions have been made.
         """
-        if not self._scheduler.sees_times:
+        if not self._sees_times:
             return False
         own = self._scheduler.expect is not None
         version = self._scheduler.expect_version if own else 0, self._times.version if self._uses_times else 0

@@ -21,7 +21,8 @@ STEPS_PER_OCTAVE = 4
 MEMORY = 32
 """An old mean counts as at most so many measurements, so that a device that has changed is known soon."""
 
-
+MOVED = 0.1
+"""A tenth more or less is worth looking at waiting tasks again."""
 REMEMBERED = 10_000
 """Tasks whose times are kept at hand."""
 
@@ -114,11 +115,17 @@ class _Curve:
 
     steps: list[int] = field(default_factory=list)
     means: dict[int, tuple[int, float]] = field(default_factory=dict)
+    told: dict[int, float] = field(default_factory=dict)
+    """The means when waiting tasks were last looked at again."""
 
     def put(self, step: int, count: int, log_seconds: float) -> None:
         if step not in self.means:
             insort(self.steps, step)
         self.means[step] = count, log_seconds
+
+    def has_moved(self) -> bool:
+        """Whether a mean has changed so much that waiting tasks are to be looked at again."""
+        return any(abs(mean - self.told.get(step, math.inf)) > MOVED for step, (_, mean) in self.means.items())
 
     def at(self, place: float) -> float:
         """The log of the seconds at a size: linear between two that are known, proportional to the size beyond."""
@@ -143,7 +150,7 @@ class MeasuredTimes:
 
     Attributes:
         version: See `Times.version`: it moves when something is measured for the first time, or as often again as
-            before.
+            before and came out another.
     """
 
     def __init__(self, hardware: tuple[str, ...], known: Iterable[Measured] = ()) -> None:
@@ -177,7 +184,8 @@ class MeasuredTimes:
         count = min(count + 1, MEMORY)
         curve.put(step, count, mean + (math.log(max(seconds, 1e-9)) - mean) / count)
         seen = self._seen[key] = self._seen.get(key, 0) + 1
-        if count == 1 or seen & (seen - 1) == 0:
+        if count == 1 or (seen & (seen - 1) == 0 and curve.has_moved()):
+            curve.told = {step: mean for step, (_, mean) in curve.means.items()}
             self.version += 1
             self._found.clear()
 

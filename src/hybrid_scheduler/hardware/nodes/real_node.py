@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from itertools import islice
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from hybrid_scheduler.cluster.legality import refuse_illegal
 from hybrid_scheduler.hardware.nodes.device_queues import DeviceQueues
 from hybrid_scheduler.hardware.nodes.expectations import Expectations
+from hybrid_scheduler.hardware.nodes.kernel_dispatch import KernelDispatch
 from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, LaneChange, Lanes, Report, Work
 from hybrid_scheduler.hardware.nodes.measured_times import Times
 from hybrid_scheduler.hardware.nodes.real_room import RealRoom, RoomLists
@@ -94,12 +96,16 @@ class RealNode:
         settled: Told of every task that is over, before its scheduler is.
         sending: Asked before a task's part is sent to its lane; on False the task ends as cancelled.
         teaching: Whether the scheduler is handed outcomes to learn from.
+        compiled: Whether the node itself asks the compiled dispatch of a scheduler that has one, with the same results;
+            nobody is told of these decisions, but of their mean time.
         keeping: Whether to keep every outcome for `outcomes`.
         seed: Of the samples that schedulers are shown.
 
     Attributes:
         world: The devices and their prices.
         decisions: Decisions made so far.
+        asked: How often a compiled dispatch was asked.
+        asking_seconds: How long that took, until what it said was carried out.
 
     Raises:
         InvalidInputError: The scheduler needs the truth, which nobody knows here.
@@ -117,6 +123,7 @@ class RealNode:
         settled: Callable[[Settled], None] | None = None,
         sending: Callable[[Task], bool] | None = None,
         teaching: bool = True,
+        compiled: bool = False,
         keeping: bool = True,
         seed: int = 0,
     ) -> None:
@@ -127,7 +134,8 @@ class RealNode:
             )
         self._scheduler, self._lanes, self._times = scheduler, lanes, times
         self.world = World(lanes.cluster, physics or Physics())
-        self.decisions = 0
+        self.decisions = self.asked = 0
+        self.asking_seconds = 0.0
         self._retries, self._told, self._sending, self._keeping = retries, settled, sending, keeping
         self._observes = teaching and scheduler.observes
         self._devices = self.world.public_table()
@@ -150,6 +158,13 @@ class RealNode:
         self._expectations = Expectations(
             scheduler, times, kinds, self._hardware, self._devices, self._facts, measured_first=measured_first
         )
+        self._kernel_dispatch = None
+        if compiled and KernelDispatch.serves(scheduler):
+            self._kernel_dispatch = KernelDispatch(
+                scheduler, self._room, self._expectations, self._devices, self._facts, self._generator
+            )
+        self._times_by_id = _TimesById(self._expectations, self._tasks) if scheduler.sees_times else None
+        self._parts_by_id = _PartsById(self._tasks)
         self._finished: list[RealTask] = []
         self._asked = False
         self._open = False
@@ -187,7 +202,9 @@ class RealNode:
         for parent in task.dependencies:
             if parent not in self._tasks:
                 raise InvalidInputError(f"task {task.task_id} waits for task {parent}, which this node does not know")
-        shown = task if self._scheduler.uses_estimates else task.without_estimate()
+        shown = (
+            task if self._scheduler.uses_estimates or math.isnan(task.duration_estimate) else task.without_estimate()
+        )
         unfinished = frozenset(parent for parent in task.dependencies if self._tasks[parent].outcome is None)
         each = RealTask(task, shown, work, limit, parents=unfinished)
         self._tasks[task.task_id] = each
@@ -242,12 +259,16 @@ class RealNode:
             self._admit()
             if self._finished:
                 return Change.FINISHED
-            if self.decisions >= limit:
-                return Change.PAUSED
-            while self._explore():
-                pass
-            if self._must_ask():
-                return Change.ASKED
+            while True:
+                if self.decisions >= limit:
+                    return Change.PAUSED
+                while self._explore():
+                    pass
+                if not self._must_ask():
+                    break
+                if self._kernel_dispatch is None:
+                    return Change.ASKED
+                self._ask(self._kernel_dispatch)
             now = self.now
             if now >= until:
                 return Change.REACHED
@@ -263,8 +284,7 @@ class RealNode:
     def view(self) -> ClusterView:
         """See `Node.view`."""
         now, head = self.now, self._head
-        self._queues.look(now)
-        self._facts[WAITING_COUNT], self._facts[WAITING_LOG] = len(self._room), self._room.mean_log
+        self._look(now)
         times = NO_TIMES if head is None or not self._scheduler.sees_times else self.times(head)
         return ClusterView(
             self.decisions,
@@ -275,9 +295,9 @@ class RealNode:
             times,
             NO_FREE,
             len(self._room),
-            _TimesById(self) if self._scheduler.sees_times else None,
+            self._times_by_id,
             self._lanes.links,
-            _PartsById(self._tasks),
+            self._parts_by_id,
         )
 
     def start(self, task: Task, decision: Decision) -> None:
@@ -431,6 +451,23 @@ class RealNode:
             self._turn = best + 1
         return best
 
+    def _look(self, now: float) -> None:
+        """Bring device table and facts up to date."""
+        self._queues.look(now)
+        self._facts[WAITING_COUNT], self._facts[WAITING_LOG] = len(self._room), self._room.mean_log
+
+    def _ask(self, dispatch: KernelDispatch) -> None:
+        """Have a compiled dispatch say what starts now, and start it."""
+        began, now = perf_counter(), self.now
+        self._look(now)
+        chosen = dispatch.choose(self.decisions, now)
+        if chosen is None:
+            self.hold()
+        else:
+            self._place(*chosen)
+        self.asked += 1
+        self.asking_seconds += perf_counter() - began
+
     def _place(self, each: RealTask, decision: Decision) -> None:
         """Queue the parts of a decision, as far as the work can be done so."""
         now = self.now
@@ -535,7 +572,7 @@ class RealNode:
                 self._fail(each, CancelledError(f"task {each.task.task_id} was cancelled"))
             case Ending.TOO_LARGE:
                 each.excluded |= {self._hardware[part.device]}
-                each.times = None
+                each.shown_times = None
                 self._void(each)
                 if any(self._takes(each, lane) for lane in range(len(self._hardware))):
                     self._again(each)
@@ -613,17 +650,17 @@ class RealNode:
 
 
 class _TimesById(Mapping[int, FloatArray]):
-    def __init__(self, node: RealNode) -> None:
-        self._node = node
+    def __init__(self, expectations: Expectations, tasks: Mapping[int, RealTask]) -> None:
+        self._expectations, self._tasks = expectations, tasks
 
     def __getitem__(self, task_id: int) -> FloatArray:
-        return self._node.times(self._node.find(task_id))
+        return self._expectations.of(self._tasks[task_id])
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._node._tasks)
+        return iter(self._tasks)
 
     def __len__(self) -> int:
-        return len(self._node._tasks)
+        return len(self._tasks)
 
 
 class _PartsById(Mapping[int, tuple[Part, ...]]):

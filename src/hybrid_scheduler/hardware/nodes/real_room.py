@@ -81,6 +81,33 @@ class RoomLists:
         left_before = task.number - before
         return self._entered - len(self.by_age) - left_before
 
+    def shortest(self, count: int) -> list[RealTask]:
+        """The few that are expected to take least."""
+        return [self.by_id[task_id] for _, task_id in self.by_seconds[:count]]
+
+    def oldest(self, count: int) -> list[RealTask]:
+        """The few that have waited longest."""
+        return [self.tasks[number] for number in self.by_age[:count]]
+
+    def sample(self, count: int, generator: np.random.Generator) -> list[RealTask]:
+        """At most so many, drawn anew."""
+        if not self.by_age or not count:
+            return []
+        # Several times as fast as drawing without replacement; a place that is drawn twice counts once.
+        drawn = dict.fromkeys(generator.integers(len(self.by_age), size=count).tolist())
+        return [self.tasks[self.by_age[place]] for place in drawn]
+
+    def highest_ranked(self, count: int) -> list[RealTask]:
+        """The few of the highest upward rank, those of a graph alone."""
+        shown = {each.task.task_id: each for each in self.ranked.values()}
+        return [shown[task.task_id] for task in highest_ranked((each.shown for each in shown.values()), count)]
+
+    def table(self, tasks: Sequence[RealTask]) -> FloatArray:
+        """Rows of some of them (`WaitingRoom.table`)."""
+        table = np.array([each.row for each in tasks]).reshape(-1, WAITING_COLUMNS)
+        table[:, OVERTAKEN] = [self.overtaken(each) for each in tasks]
+        return table
+
     @property
     def mean_log(self) -> float:
         """Mean of the logarithms of the expected seconds, of those that are known; 0 when none is."""
@@ -141,38 +168,31 @@ class RealRoom(WaitingRoom):
         """See `WaitingRoom.shortest`."""
         if self._alone is not None:
             return [self._alone.shown][:count]
-        return [self._lists.by_id[task_id].shown for _, task_id in self._lists.by_seconds[:count]]
+        return [each.shown for each in self._lists.shortest(count)]
 
     def oldest(self, count: int) -> list[Task]:
         """See `WaitingRoom.oldest`."""
         if self._alone is not None:
             return [self._alone.shown][:count]
-        return [self._lists.tasks[number].shown for number in self._lists.by_age[:count]]
+        return [each.shown for each in self._lists.oldest(count)]
 
     def sample(self, count: int) -> list[Task]:
         """See `WaitingRoom.sample`."""
-        count = min(count, len(self))
-        if self._alone is not None or count == 0:
-            return [self._alone.shown][:count] if self._alone is not None else []
-        # Several times as fast as drawing without replacement; a place that is drawn twice counts once.
-        drawn = dict.fromkeys(self._generator.integers(len(self._lists), size=count).tolist())
-        return [self._lists.tasks[self._lists.by_age[place]].shown for place in drawn]
+        if self._alone is not None:
+            return [self._alone.shown][:count]
+        return [each.shown for each in self._lists.sample(count, self._generator)]
 
     def highest_ranked(self, count: int) -> list[Task]:
         """See `WaitingRoom.highest_ranked`."""
         if self._alone is not None:
             return super().highest_ranked(count)
-        return highest_ranked((each.shown for each in self._lists.ranked.values()), count)
+        return [each.shown for each in self._lists.highest_ranked(count)]
 
     def table(self, tasks: Sequence[Task]) -> FloatArray:
         """See `WaitingRoom.table`."""
-        lists = self._lists
         if self._alone is not None:
             return super().table(tasks)
-        waiting = [lists.by_id[task.task_id] for task in tasks]
-        table = np.array([each.row for each in waiting]).reshape(-1, WAITING_COLUMNS)
-        table[:, OVERTAKEN] = [lists.overtaken(each) for each in waiting]
-        return table
+        return self._lists.table([self._lists.by_id[task.task_id] for task in tasks])
 
     def since(self, task: Task) -> float:
         """See `WaitingRoom.since`."""

@@ -54,6 +54,23 @@ class RealPart:
         return not math.isnan(self.sent)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownTimes:
+    """What a scheduler is shown of the times of a task.
+
+    Attributes:
+        number: How often times had been looked up anew before.
+        times: `FIXED` and `SHARED` seconds per device.
+        least: Seconds on the device where they are least.
+        unknown: Whether nothing is known of some device.
+    """
+
+    number: int
+    times: FloatArray
+    least: float
+    unknown: bool
+
+
 @dataclass(slots=True, eq=False)
 class RealTask:
     """A task on its way through a real node.
@@ -69,8 +86,7 @@ class RealTask:
         expected: Seconds it is expected to take where that is least.
         overtaken: How often others were started before it.
         row: Its row of the waiting room's table, as far as it does not change while it waits.
-        times: What its scheduler was shown of its times; None when that is to be looked up anew.
-        times_number: Which looking up that was.
+        shown_times: What its scheduler was shown of its times; None when that is to be looked up anew.
         losses: How often it lost a part with its lane.
         excluded: Hardware whose memory is too small for it.
         parts: Every part it ever had.
@@ -91,8 +107,7 @@ class RealTask:
     expected: float = math.inf
     overtaken: int = 0
     row: FloatArray = field(default_factory=lambda: NO_FREE)
-    times: FloatArray | None = None
-    times_number: int = -1
+    shown_times: ShownTimes | None = None
     losses: int = 0
     excluded: frozenset[str] = frozenset()
     parts: list[RealPart] = field(default_factory=list)
