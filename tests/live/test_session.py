@@ -43,7 +43,13 @@ def begun(plan: Plan, left: Sequence[SubmittedTask] = (), said: list[str] | None
 def submit(
     session: Session, size: float, intensity: float, memory: float, dependencies: Sequence[int]
 ) -> tuple[SubmittedTask, dict[str, Any]]:
-    task = {"size": size, "compute_intensity": intensity, "memory_required": memory, "dependencies": dependencies}
+    task = {
+        "size": size,
+        "compute_intensity": intensity,
+        "memory_required": memory,
+        "kind": None,
+        "dependencies": dependencies,
+    }
     (accepted,) = session.submit([task])
     return accepted
 

@@ -175,7 +175,7 @@ class FakeEngine:
         self.settings |= change
         return self.settings
 
-    async def _submit(self, dependencies: list[int], **features: Any) -> dict[str, Any]:
+    async def _submit(self, dependencies: list[int], kind: str | None, **features: Any) -> dict[str, Any]:
         number = self._next
         self._next += 1
         task = SubmittedTask(

@@ -2663,7 +2663,7 @@ export interface components {
         };
         /**
          * TaskRequest
-         * @description A user's own task.
+         * @description A user's own task. A race of real work takes kernels only: they have a `kind`.
          */
         TaskRequest: {
             /**
@@ -2680,6 +2680,11 @@ export interface components {
                 number,
                 number
             ])[];
+            /**
+             * Kind
+             * @description The kernel it is, of whole size N; intensity and memory are then the kernel's.
+             */
+            kind?: ("matmul" | "conv2d" | "sort" | "fft" | "spmm" | "axpy" | "cholesky" | "loop") | null;
             /**
              * Memory Required
              * @description MB.

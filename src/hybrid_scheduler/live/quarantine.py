@@ -1,4 +1,7 @@
-"""Submitted tasks that are not raced again: those unfinished at two crashes in a row may be the cause."""
+"""Submitted tasks that are not raced again: those unfinished at two crashes in a row may be the cause.
+
+Nor are those that nothing here can run.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from hybrid_scheduler.store import Batch, ResultRow, SubmittedTask, TaskRow
 
 CRASHES = 2
+NO_KERNEL = "this race is real work, and nothing says what the task does: it is none of the kernels"
 REASON = f"quarantined: the engine crashed {CRASHES} times in a row while it was in hand"
 
 
@@ -15,7 +19,7 @@ def is_suspect(task: SubmittedTask) -> bool:
     return task.crashes >= CRASHES
 
 
-def quarantined(tasks: Iterable[SubmittedTask], run_id: int, schedulers: Sequence[str]) -> Batch:
+def quarantined(tasks: Iterable[SubmittedTask], run_id: int, schedulers: Sequence[str], reason: str = REASON) -> Batch:
     """The tasks as failed under every scheduler, with the reason."""
     suspects = list(tasks)
     return Batch(
@@ -32,7 +36,7 @@ def quarantined(tasks: Iterable[SubmittedTask], run_id: int, schedulers: Sequenc
             for task in suspects
         ],
         [
-            ResultRow(task.task_id, name, 0.0, None, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, True, (), REASON)
+            ResultRow(task.task_id, name, 0.0, None, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, True, (), reason)
             for task in suspects
             for name in schedulers
         ],

@@ -17,15 +17,17 @@ from hybrid_scheduler.live.lessons import Lessons
 from hybrid_scheduler.live.models import note_saved, of_node, save_model
 from hybrid_scheduler.live.notifier import Notifier
 from hybrid_scheduler.live.plan import Plan
-from hybrid_scheduler.live.quarantine import REASON, is_suspect, quarantined
+from hybrid_scheduler.live.quarantine import NO_KERNEL, REASON, is_suspect, quarantined
 from hybrid_scheduler.live.session import Session
 from hybrid_scheduler.live.start import MACHINE
 from hybrid_scheduler.live.submissions import Submissions
 from hybrid_scheduler.live.totals import Totals
+from hybrid_scheduler.live.users_tasks import check_kernel, kernel_like
 from hybrid_scheduler.live.writer import Writer
 from hybrid_scheduler.model.errors import SchedulerError
 from hybrid_scheduler.model.task import as_dependencies, split_dependencies
 from hybrid_scheduler.store import LearningRow, ModelVersionRow, RetrainingRow, RunRow, Store, SubmittedTask
+from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS
 
 RESERVE = 10**9
 """Task ids a live run reserves; what it does not use is given back when it ends."""
@@ -161,11 +163,14 @@ class Runner:
             self._end_unraced(begun)
             return
         suspects = [task for task in left if is_suspect(task)]
-        if suspects:
-            ids = ", ".join(str(task.task_id) for task in suspects[:10])
-            self._notifier.log("error", f"{len(suspects)} submitted tasks are not raced again ({ids}): {REASON}")
-            self.writer.put(quarantined(suspects, run.id, plan.schedulers))
         racing = [task for task in left if not is_suspect(task)]
+        unreal = [task for task in racing if plan.machine is not None and kernel_like(task) is None]
+        for dropped, reason in ((suspects, REASON), (unreal, NO_KERNEL)):
+            if dropped:
+                ids = ", ".join(str(task.task_id) for task in dropped[:10])
+                self._notifier.log("error", f"{len(dropped)} submitted tasks are not raced again ({ids}): {reason}")
+                self.writer.put(quarantined(dropped, run.id, plan.schedulers, reason))
+        racing = [task for task in racing if task not in unreal]
         self.session, self.message = Session(plan, run, saved, racing, self._notifier.log, self.totals), ""
         self.session.change(self.plan)
         self.writer.stored = 0
@@ -319,7 +324,8 @@ class Runner:
         """Refuse a user's task that cannot be put in now.
 
         Raises:
-            EngineError: No task can be accepted, or not one that waits for a task there is not.
+            EngineError: No task can be accepted, or not one that waits for a task there is not, or that cannot run.
+            InvalidInputError: It is a kernel of a size that none has.
         """
         session = self.session
         if self.wanted == "stopped":
@@ -334,6 +340,10 @@ class Runner:
                 f"more than {MOST_WAITING} tasks are in the race and unfinished under every scheduler; try again later",
                 code="race_behind",
             )
+        if session.plan.machine is not None and task["kind"] is None:
+            # The body is well-formed; it is the race that takes no such task, so this is no 422.
+            raise EngineError(f"{NO_KERNEL}; give its kind ({', '.join(KERNEL_KINDS)})", code="no_kernel", status=409)
+        check_kernel(task)
         known = session.run.first_task_id + session.tasks_seen
         for parent in split_dependencies(as_dependencies(task["dependencies"]))[0]:
             if not 0 <= parent < known:

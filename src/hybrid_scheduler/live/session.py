@@ -24,9 +24,10 @@ from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.pulse import PulseSeries
 from hybrid_scheduler.live.race import Race
 from hybrid_scheduler.live.totals import Totals
+from hybrid_scheduler.live.users_tasks import task_again, task_asked_for
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, SchedulerError
 from hybrid_scheduler.model.objective import ARGUMENTS
-from hybrid_scheduler.model.task import Dependency, FloatArray, Task, TaskBatch, as_dependencies, renumbered
+from hybrid_scheduler.model.task import Dependency, FloatArray, TaskBatch, as_dependencies, renumbered
 from hybrid_scheduler.schedulers.base import Learner
 from hybrid_scheduler.store import (
     Batch,
@@ -190,7 +191,7 @@ class Session:
         first, now = self.run.first_task_id, datetime.now(UTC)
         tasks, parents = [], {}
         for asked in wanted:
-            task = Task(self._next, asked["size"], asked["compute_intensity"], asked["memory_required"], self.race.now)
+            task = task_asked_for(asked, self._next, self.race.now)
             self._next += 1
             tasks.append(task)
             parents[task.task_id] = self._note_parents(task.task_id, as_dependencies(asked["dependencies"]))
@@ -217,7 +218,7 @@ class Session:
         number = self._next
         self._next += 1
         self._stored_ids[number], self._numbers[task.task_id] = task.task_id, number
-        taken = Task(number, task.size, task.compute_intensity, task.memory_required, self.race.now)
+        taken = task_again(task, number, self.race.now)
         self.race.submit([taken], {number: self._note_parents(number, task.dependencies)})
 
     def _note_parents(self, number: int, dependencies: Sequence[Dependency]) -> tuple[Dependency, ...]:

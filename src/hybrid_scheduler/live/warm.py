@@ -31,7 +31,9 @@ def warm() -> int:
     session = Session(plan, run, {}, (), lambda level, message: None)
     for _ in range(TURNS):
         session.turn()
-    session.submit([{"size": 500.0, "compute_intensity": 0.5, "memory_required": 50.0, "dependencies": (0,)}])
+    session.submit(
+        [{"size": 500.0, "compute_intensity": 0.5, "memory_required": 50.0, "kind": None, "dependencies": (0,)}]
+    )
     session.sample()
     session.comparison()
     session.utilization()

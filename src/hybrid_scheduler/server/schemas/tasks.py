@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from hybrid_scheduler.model.ranges import FORMULA_SIZES, INTENSITIES, MEGABYTES
 from hybrid_scheduler.server.schemas.base import Answer, Request, TaskId
+from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS, kernel_kind
 
 DataDependency = Annotated[
     tuple[TaskId, Annotated[float, Field(ge=MEGABYTES.low, le=MEGABYTES.high)]],
@@ -17,11 +18,20 @@ DataDependency = Annotated[
 
 
 class TaskRequest(Request):
-    """A user's own task."""
+    """A user's own task. A race of real work takes kernels only: they have a `kind`."""
 
     size: Annotated[float, Field(ge=FORMULA_SIZES.low, le=FORMULA_SIZES.high, examples=[960.0])]
     compute_intensity: Annotated[float, Field(ge=INTENSITIES.low, le=INTENSITIES.high, examples=[0.75])]
     memory_required: Annotated[float, Field(ge=MEGABYTES.low, le=MEGABYTES.high, description="MB.", examples=[81.0])]
+    kind: Annotated[
+        str | None,
+        AfterValidator(lambda value: None if value is None else kernel_kind(value).name),
+        Field(
+            max_length=100,
+            description="The kernel it is, of whole size N; intensity and memory are then the kernel's.",
+            json_schema_extra={"anyOf": [{"enum": list(KERNEL_KINDS), "type": "string"}, {"type": "null"}]},
+        ),
+    ] = None
     # pydantic copies a default, so nobody shares this list
     dependencies: Annotated[
         list[TaskId | DataDependency], Field(max_length=64, description="Stored ids it must wait for.")
