@@ -244,7 +244,7 @@ def test_schedulers_and_presets_come_from_their_registries(service: Service) -> 
     assert found["rl_agent"]["parameters"]["gamma"] == 0.97
     assert {"weights", "energy_weight"} <= set(found["rl_agent"]["parameters"])
     assert len({each["colour"] for each in found.values()}) == len(found)
-    assert {"mixed", "cholesky"} <= {each["name"] for each in _get(service, "/api/presets")}
+    assert {"mixed", "kernels", "cholesky"} <= {each["name"] for each in _get(service, "/api/presets")}
 
 
 def test_a_scheduler_that_cannot_be_made_here_says_why(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
