@@ -45,7 +45,7 @@ it("turns every failure into an error for people", async () => {
     },
   ]);
   await expect(
-    api.submitTask(taskOf({ size: "-1", compute_intensity: "0", memory_required: "0", dependencies: "" })),
+    api.submitTask(taskOf({ size: "-1", compute_intensity: "0", memory_required: "0", dependencies: "", kind: "" })),
   ).rejects.toMatchObject({
     status: 422,
     message: "size is -1",
@@ -79,7 +79,9 @@ it("stops paging where history ends", async () => {
 });
 
 it("sends what is no number as it is, so that the service can say what is wrong", () => {
-  expect(taskOf({ size: "9e2", compute_intensity: "abc", memory_required: "", dependencies: "3, 4 x" })).toEqual({
+  expect(
+    taskOf({ size: "9e2", compute_intensity: "abc", memory_required: "", dependencies: "3, 4 x", kind: "" }),
+  ).toEqual({
     size: 900,
     compute_intensity: "abc",
     memory_required: "",

@@ -7,6 +7,7 @@ import { Link, type Route, schedulerPath } from "../router";
 import { startShowMe } from "../show-me/director";
 import { useTheme } from "../theme";
 import { RaceControls } from "./controls";
+import { RealWork } from "./real-work";
 import { SettingsDialog } from "./settings-dialog";
 import { StatePill } from "./state-pill";
 import { TaskDialog } from "./task-dialog";
@@ -41,6 +42,7 @@ export function Header({ route, scheduler }: HeaderProps) {
             Hybrid ML Scheduler
           </Link>
           <Progress />
+          <RealWork />
         </div>
       </div>
       <nav aria-label="Views" className="order-3 -mx-1 w-full overflow-x-auto px-1 py-1 lg:order-none lg:w-auto">

@@ -42,7 +42,8 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
 type SectionProps = { settings: LiveSettings };
 
 function Arrivals({ settings }: SectionProps) {
-  const presets = useResource(api.presets).data ?? [];
+  const real = settings.node === "machine";
+  const presets = (useResource(api.presets).data ?? []).filter(({ name }) => !real || name === "kernels");
   const names = presets.map((preset) => preset.name);
   const [shown, choose] = useDraft(settings.preset ?? "", (preset) => void changeSettings({ preset }), 0);
   return (
@@ -70,29 +71,39 @@ function Arrivals({ settings }: SectionProps) {
 }
 
 function Pace({ settings }: SectionProps) {
+  const real = settings.node === "machine";
   const [flatOut, setFlatOut] = useDraft(settings.flat_out, (value) => void changeSettings({ flat_out: value }), 0);
   return (
     <div className="grid items-start gap-3 sm:grid-cols-2">
       <TypedSetting
         numeric
-        label="Arrival rate (tasks per simulated second)"
+        label={real ? "Arrival rate (tasks per second)" : "Arrival rate (tasks per simulated second)"}
         name="arrival_rate"
         value={shortest(settings.arrival_rate)}
         note={`${formatPercent(settings.load, 1)} of what the node can take`}
         onSend={(text) => changeSettings({ arrival_rate: Number(text) })}
       />
-      <TypedSetting
-        numeric
-        label="Speed (simulated seconds per second)"
-        name="speed"
-        value={shortest(settings.speed)}
-        note={settings.flat_out ? "set aside: the race runs flat out" : "1 is real time"}
-        onSend={(text) => changeSettings({ speed: Number(text) })}
-      />
-      <label className="flex items-center gap-2">
-        <input type="checkbox" checked={flatOut} onChange={(event) => setFlatOut(event.target.checked)} />
-        As fast as the machine can
-      </label>
+      {real ? (
+        <p className="text-[13px] text-dim">
+          Real work takes the time it takes. A round is the tasks of some seconds, which one scheduler after the other
+          runs on {settings.devices.join(", ")}.
+        </p>
+      ) : (
+        <>
+          <TypedSetting
+            numeric
+            label="Speed (simulated seconds per second)"
+            name="speed"
+            value={shortest(settings.speed)}
+            note={settings.flat_out ? "set aside: the race runs flat out" : "1 is real time"}
+            onSend={(text) => changeSettings({ speed: Number(text) })}
+          />
+          <label className="flex items-center gap-2">
+            <input type="checkbox" checked={flatOut} onChange={(event) => setFlatOut(event.target.checked)} />
+            As fast as the machine can
+          </label>
+        </>
+      )}
     </div>
   );
 }

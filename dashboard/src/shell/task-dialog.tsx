@@ -2,6 +2,7 @@
 import { type FormEvent, useState } from "react";
 import { ApiError, api, type Detail } from "../api/client";
 import type { TaskAccepted, TaskRequest } from "../api/types";
+import { useLive } from "../live/store";
 import { Dialog } from "../ui/dialog";
 import { DecisionTabs } from "./decision-tabs";
 
@@ -21,7 +22,11 @@ const FIELDS = [
     start: "",
   },
 ] as const;
-type FieldName = (typeof FIELDS)[number]["name"];
+type FieldName = (typeof FIELDS)[number]["name"] | "kind";
+type Kind = NonNullable<TaskRequest["kind"]>;
+const KINDS: readonly Kind[] = ["matmul", "conv2d", "sort", "fft", "spmm", "axpy", "cholesky", "loop"];
+/** What follows from kind and size. */
+const KERNELS_OWN: readonly string[] = ["compute_intensity", "memory_required"];
 type Draft = Record<FieldName, string>;
 
 /** What cannot be read as a number goes to the service as it is: it has the words for what is wrong. */
@@ -33,6 +38,7 @@ export function taskOf(draft: Draft): TaskRequest {
     size: numberOr(draft.size),
     compute_intensity: numberOr(draft.compute_intensity),
     memory_required: numberOr(draft.memory_required),
+    ...(draft.kind === "" ? {} : { kind: draft.kind as Kind }),
     dependencies: draft.dependencies
       .split(/[\s,]+/)
       .filter((part) => part !== "")
@@ -45,14 +51,18 @@ export function messagesByField(details: readonly Detail[]): Partial<Record<Fiel
   const messages: Partial<Record<FieldName, string>> = {};
   for (const detail of details) {
     const parts = String(detail.field ?? "").split(".");
-    const field = FIELDS.find(({ name }) => parts.includes(name))?.name;
+    const field = ([...FIELDS.map(({ name }) => name), "kind"] as const).find((name) => parts.includes(name));
     if (field !== undefined) messages[field] ??= String(detail.message ?? "");
   }
   return messages;
 }
 
 export function TaskDialog({ onClose }: { onClose: () => void }) {
-  const [draft, setDraft] = useState(Object.fromEntries(FIELDS.map(({ name, start }) => [name, start])) as Draft);
+  const real = useLive((state) => state.update?.settings?.node === "machine");
+  const [draft, setDraft] = useState(
+    () =>
+      ({ ...Object.fromEntries(FIELDS.map(({ name, start }) => [name, start])), kind: real ? "matmul" : "" }) as Draft,
+  );
   const [error, setError] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
   const [accepted, setAccepted] = useState<TaskAccepted | null>(null);
@@ -93,6 +103,23 @@ export function TaskDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Put your own task into the race" onClose={onClose}>
       <form onSubmit={submit} noValidate className="grid gap-3">
+        <label className="grid gap-1">
+          <span className="text-sm font-medium">Kind</span>
+          <select
+            className="field"
+            name="kind"
+            value={draft.kind}
+            onChange={(event) => setDraft({ ...draft, kind: event.target.value })}
+          >
+            {!real && <option value="">no kernel</option>}
+            {KINDS.map((kind) => (
+              <option key={kind}>{kind}</option>
+            ))}
+          </select>
+          <span className="text-xs text-dim">
+            {messages.kind ?? "of a kernel, intensity and memory follow from its size N"}
+          </span>
+        </label>
         {FIELDS.map(({ name, label, hint }) => (
           <label key={name} className="grid gap-1">
             <span className="text-sm font-medium">{label}</span>
@@ -101,6 +128,7 @@ export function TaskDialog({ onClose }: { onClose: () => void }) {
               name={name}
               inputMode={name === "dependencies" ? "text" : "decimal"}
               value={draft[name]}
+              disabled={draft.kind !== "" && KERNELS_OWN.includes(name)}
               aria-invalid={messages[name] !== undefined}
               aria-describedby={`task-${name}`}
               onChange={(event) => setDraft({ ...draft, [name]: event.target.value })}

@@ -90,6 +90,9 @@ function obstacle(update: SimulationUpdate | null): string | null {
   if (update.settings === null || update.state !== "running") {
     return "The guided run needs a race that is running: start or resume it first.";
   }
+  if (update.settings.node === "machine") {
+    return "The guided run shows simulated nodes at several speeds; this race is real work.";
+  }
   return runsElsewhere() ? "The guided run is under way in another window of this browser." : null;
 }
 
