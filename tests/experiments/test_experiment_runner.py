@@ -125,6 +125,7 @@ def test_found_by_name() -> None:
         "ablation",
         "order",
         "adversarial",
+        "reality",
     }
     with pytest.raises(UnknownNameError, match="did you mean 'shift'"):
         find_experiment("shfit")

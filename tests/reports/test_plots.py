@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from hybrid_scheduler.experiments.load import LOADS
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.reports.plots import allocation, bars, forest, latency, lines, pareto, workload
+from hybrid_scheduler.reports.plots import allocation, bars, forest, latency, lines, pareto, reality, workload
 from hybrid_scheduler.reports.plots.style import short
 from hybrid_scheduler.schedulers.colours import colour_blind_safe, colour_of
 from hybrid_scheduler.schedulers.registry import scheduler_names
@@ -85,6 +85,10 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "money_weight": lambda: lines.goal_weight("money", [0.0, 0.5, 1.0], _series(3)),
     "front": lambda: pareto.front({name: _choices(name) for name in ("rl_agent", "hybrid_ml", "mct")}),
     "pareto": lambda: pareto.pareto({"rl_agent": [_places(), _places()]}, {"mct": _places()}, [0.0, 1.0]),
+    "reality": lambda: reality.reality(
+        {"makespan, s": {name: (each, each) for name, each in _estimates().items()}, "energy, J": {"mct": _places()}},
+        0.1,
+    ),
     "workload": lambda: workload.workload(
         RNG.lognormal(6, 1, 500), RNG.random(500), RNG.random(500) * 300, np.cumsum(RNG.random(500))
     ),

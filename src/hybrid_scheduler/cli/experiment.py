@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hybrid_scheduler.experiments.progress_file import ProgressFile
     from hybrid_scheduler.experiments.result import ExperimentResult, PointResult
     from hybrid_scheduler.experiments.statistics import Estimate
+    from hybrid_scheduler.hardware.workers import Workers
 
 DEFAULT_OUT = Path("data/results")
 LOOK_SECONDS, PATIENCE = 0.5, 3.0
@@ -88,6 +89,32 @@ Generations = Annotated[
         show_default=False,
     ),
 ]
+Cluster = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="reality: this machine as hms calibrate has described it; default: it is calibrated first.",
+        show_default=False,
+    ),
+]
+Lanes = Annotated[
+    int | None,
+    typer.Option(
+        parser=options.whole(1, 1024),
+        metavar="N",
+        help="reality: worker processes that share the cores; default two, or one beside GPUs.",
+        show_default=False,
+    ),
+]
+Load = Annotated[
+    float | None,
+    typer.Option(
+        parser=options.real(0, 1, open_low=True),
+        metavar="X",
+        help="reality: share of the machine's capacity; default 0.6.",
+        show_default=False,
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -125,6 +152,9 @@ def experiment(
     metric: Metric = None,
     seconds: Seconds = None,
     generations: Generations = None,
+    cluster: Cluster = None,
+    lanes: Lanes = None,
+    load: Load = None,
     jobs: Jobs = None,
     node: options.Workers = "machine",
     out: Out = None,
@@ -152,7 +182,6 @@ def experiment(
     from hybrid_scheduler.experiments.progress_file import ProgressFile
     from hybrid_scheduler.experiments.registry import find_experiment
     from hybrid_scheduler.experiments.runner import run_experiment
-    from hybrid_scheduler.hardware.workers import find_workers
     from hybrid_scheduler.reports.report import missing_extras, write_report
     from hybrid_scheduler.reports.run_folder import open_run
 
@@ -168,6 +197,9 @@ def experiment(
         metric=metric,
         seconds=seconds,
         generations=generations,
+        cluster=cluster,
+        cpu_lanes=lanes,
+        load=load,
     )
     folder = out or DEFAULT_OUT / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -177,7 +209,7 @@ def experiment(
     seed_list = range(seed, seed + (experiment.default_seeds if seeds is None else seeds))
     with kept_experiment(chosen, seed_list, folder, wanted=not no_store) as kept:
         told = None if progress_file is None else ProgressFile(progress_file, kept.run_id)
-        with _progress(told) as progress, find_workers(node, jobs) as workers:
+        with _progress(told) as progress, _workers(chosen, node, jobs) as workers:
             result = run_experiment(
                 chosen,
                 seed_list,
@@ -244,6 +276,25 @@ def _progress(file: ProgressFile | None) -> Iterator[Callable[[int, int], None] 
     with Progress(*words, console=Console(stderr=True), transient=True, speed_estimate_period=LONG) as bar:
         shown = bar.add_task("", total=None)
         yield lambda done, total: bar.update(shown, completed=done, total=total)
+
+
+def _workers(experiment: Experiment, node: str, jobs: int | None) -> AbstractContextManager[Workers | None]:
+    """Where the parts run; one that measures this machine runs them one at a time.
+
+    Raises:
+        InvalidInputError: It does, and another node is asked for, or there is no such node.
+    """
+    from hybrid_scheduler.cli.output import note
+    from hybrid_scheduler.hardware.workers import find_workers
+    from hybrid_scheduler.model.errors import InvalidInputError
+
+    if not experiment.alone:
+        return find_workers(node, jobs)
+    if node != "machine":
+        raise InvalidInputError(f"node is {node!r}, but experiment {experiment.name!r} measures this machine")
+    if jobs not in (None, 1):
+        note(f"{experiment.name} measures this machine, so its parts run one at a time: jobs is 1, not {jobs}")
+    return nullcontext()
 
 
 def _configured(

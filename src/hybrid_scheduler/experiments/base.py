@@ -57,7 +57,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Record:
-    """What one seed gave at one point; all but `clock` follows from seed and configuration.
+    """What one seed gave at one point; all but `clock` follows from seed and configuration (`Experiment.repeatable`).
 
     Attributes:
         seed: The seed.
@@ -98,6 +98,8 @@ class Experiment(ABC):
         extra_files: Files besides the usual ones that the unit of the first seed writes.
         default_seeds: How many seeds are run unless somebody says otherwise.
         default_parameters: What schedulers are built with unless `parameters` says otherwise.
+        alone: Whether its units are run one at a time on this machine, because they measure it.
+        repeatable: Whether the same unit always gives the same record; not where figures are a machine's.
         tasks: How many tasks the schedulers are judged by.
         train_tasks: How many tasks learners are trained on; 0 where they are not.
         world: The devices and how they behave.
@@ -117,6 +119,8 @@ class Experiment(ABC):
     extra_files: ClassVar[tuple[str, ...]] = ()
     default_seeds: ClassVar[int] = 10
     default_parameters: ClassVar[Mapping[str, object]] = {}
+    alone: ClassVar[bool] = False
+    repeatable: ClassVar[bool] = True
 
     tasks: int = 1000
     train_tasks: int = 5000
@@ -130,7 +134,10 @@ class Experiment(ABC):
 
     @abstractmethod
     def run(self, unit: Unit) -> Record:
-        """Everything for one seed at one point; the same unit gives the same record, but for the clock."""
+        """Everything for one seed at one point; the same unit gives the same record, but for the clock.
+
+        An experiment that measures a machine says that it does not (`repeatable`).
+        """
 
     def prepare(self, seed: int, folder: Path) -> None:  # noqa: B027  (most need nothing)
         """Make what all points of a seed share, e.g. trained models, in an empty folder of its own."""

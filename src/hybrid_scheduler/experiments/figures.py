@@ -41,6 +41,12 @@ DERIVED = {
             "Tasks finished at least as soon as everybody else, of all tasks.",
         ),
         MetricInfo("gpu_share", "share of the work on GPUs", "on GPUs", "share", None),
+        MetricInfo("predicted_avg_response", "mean response in the twin", "twin", "s", False),
+        MetricInfo("predicted_makespan", "makespan in the twin", "twin", "s", False),
+        MetricInfo("predicted_energy", "energy in the twin", "twin", "J", False),
+        MetricInfo("avg_response_error", "the twin's mean response over the real one, less 1", "error", "share", None),
+        MetricInfo("makespan_error", "the twin's makespan over the real one, less 1", "makespan error", "share", None),
+        MetricInfo("energy_error", "the twin's energy over the measured one, less 1", "energy error", "share", None),
     )
 }
 """Figures that relate schedulers to each other, beside the metrics of each."""

@@ -53,6 +53,11 @@ def run_experiment(
         raise InvalidInputError(f"seeds are {list(seeds)}, but there must be at least one and none twice")
     if jobs < 1:
         raise InvalidInputError(f"jobs is {jobs}, but it must be at least 1")
+    if experiment.alone and (jobs > 1 or workers is not None):
+        raise InvalidInputError(
+            f"experiment {experiment.name!r} measures this machine, where parts would disturb each other; run them one "
+            "at a time (jobs 1), without other workers"
+        )
     began = perf_counter()
     with ExitStack() as stack:
         home = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hms-experiment-")))

@@ -13,9 +13,10 @@ import numpy as np
 
 from hybrid_scheduler.experiments.energy import STEPS
 from hybrid_scheduler.experiments.figures import figure_info
+from hybrid_scheduler.experiments.reality import JUDGED, PREDICTED, TOLERANCE
 from hybrid_scheduler.experiments.statistics import Estimate, estimate
 from hybrid_scheduler.model.errors import UnknownNameError
-from hybrid_scheduler.reports.plots import allocation, bars, forest, latency, lines, pareto, workload
+from hybrid_scheduler.reports.plots import allocation, bars, forest, latency, lines, pareto, reality, workload
 from hybrid_scheduler.reports.plots.style import Palette, save
 from hybrid_scheduler.reports.run_folder import Run, RunPoint
 from hybrid_scheduler.schedulers.colours import colour_of
@@ -229,6 +230,17 @@ def _search(run: Run, point: RunPoint, c: Palette) -> Figure | None:
     return lines.search(tried, title, f"{words}, times {asked['against']}'s", c(asked["scheduler"]))
 
 
+def _reality(run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    panels: dict[str, dict[str, reality.Pair]] = {}
+    for metric in JUDGED:
+        info, other = figure_info(metric), PREDICTED.format(metric)
+        known = {name: point.estimates[name] for name in point.schedulers}
+        pairs = {name: (own[metric], own[other]) for name, own in known.items() if metric in own and other in own}
+        if pairs:
+            panels[f"{info.title}, {info.symbol}"] = pairs
+    return reality.reality(panels, TOLERANCE, c) if panels else None
+
+
 def _values(run: Run) -> list[float]:
     return [float(point.value) for point in run.points if point.value is not None]
 
@@ -286,6 +298,11 @@ PLOTS: dict[str, Plot] = {
     "order_fairness": Plot(
         partial(_settings, "fairness", "Fairness: are all tasks slowed down alike?", "Jain's index of slowdown"),
         "Jain's index of the slowdowns in the same settings: 1 where all tasks are slowed down alike.",
+    ),
+    "reality": Plot(
+        _reality,
+        f"Each scheduler's figures in the calibrated twin over those on the machine, with 95 % intervals; on the line "
+        f"both agree, in the grey band within {TOLERANCE:.0%}.",
     ),
     "search": Plot(
         _search,
