@@ -20,7 +20,6 @@ from hybrid_scheduler.server.schemas import (
 from hybrid_scheduler.server.services import ServicesOf
 from hybrid_scheduler.workloads.graphs.registry import GRAPH_PRESETS
 from hybrid_scheduler.workloads.kernel_preset import KernelPreset
-from hybrid_scheduler.workloads.kernel_preset import KernelPreset
 from hybrid_scheduler.workloads.presets import PRESETS
 
 router = APIRouter(prefix="/api", tags=["simulation"])
@@ -116,7 +115,6 @@ async def change_settings(change: SettingsChange, services: ServicesOf) -> Any:
 async def presets() -> Any:
     """The named presets that `PATCH /api/simulation/settings` takes."""
     summaries = {name: preset.summary for name, preset in PRESETS.items()}
-    summaries[KernelPreset.name] = KernelPreset.summary
     summaries[KernelPreset.name] = KernelPreset.summary
     summaries |= {name: preset.summary for name, preset in GRAPH_PRESETS.items()}
     return [{"name": name, "summary": summary} for name, summary in summaries.items()]

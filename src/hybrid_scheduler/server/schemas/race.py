@@ -13,7 +13,6 @@ from hybrid_scheduler.schedulers.registry import scheduler_names
 from hybrid_scheduler.server.schemas.base import Answer, Request
 from hybrid_scheduler.workloads.graphs.registry import GRAPH_PRESETS
 from hybrid_scheduler.workloads.kernel_preset import KernelPreset
-from hybrid_scheduler.workloads.kernel_preset import KernelPreset
 from hybrid_scheduler.workloads.presets import PRESETS
 
 RacerState = Literal["racing", "behind", "out"]
@@ -52,7 +51,7 @@ class LiveSettings(Answer):
 
 _STEADY = "|".join(name for name in PRESETS if name != "drift")
 _GRAPHS = "|".join(GRAPH_PRESETS)
-_KNOWN_PRESET = {"pattern": f"^({_STEADY}|drift(:({_STEADY}):({_STEADY}))?|{KernelPreset.name}|({_GRAPHS})|{KernelPreset.name}(:.+)?)$"}
+_KNOWN_PRESET = {"pattern": f"^({_STEADY}|drift(:({_STEADY}):({_STEADY}))?|{KernelPreset.name}|({_GRAPHS}))$"}
 KNOWN_SCHEDULER: dict[str, Any] = {"pattern": f"^({'|'.join(scheduler_names())})$"}
 """Told in the description of the API; whether a name is known the engine says in its own words."""
 
