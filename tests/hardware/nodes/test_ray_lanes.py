@@ -22,6 +22,7 @@ from hybrid_scheduler.hardware.nodes.lanes import LaneChange
 from hybrid_scheduler.hardware.nodes.measured_times import MeasuredTimes
 from hybrid_scheduler.hardware.nodes.ray_lanes import RayLanes
 from hybrid_scheduler.hardware.nodes.real_node import RealNode
+from hybrid_scheduler.hardware.nodes.reused_lanes import ReusedLanes
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 from hybrid_scheduler.model.node import Change
 from hybrid_scheduler.model.task import Task
@@ -66,6 +67,38 @@ def machines() -> Iterator[Machines]:
 
 def test_ray_lanes_satisfy_the_contract(machines: Machines) -> None:
     check_lanes(lambda: open_lanes("ray://auto", 1))
+
+
+LONG, SHORT = 0.4, 0.02
+
+
+def _mean_response(name: str, lanes: ReusedLanes, begun: Path) -> float:
+    """Of 4 long tasks and 18 short ones behind them, by a scheduler that knows how long they take."""
+    lanes.begin_turn()
+    times = MeasuredTimes(lanes.hardware)
+    tasks = [Task(k, 1.0, 0.5, 0.0, 0.0, kind="long" if k < 4 else "short") for k in range(22)]
+    for task in (tasks[0], tasks[-1]):
+        times.learn(task, 0, LONG if task.kind == "long" else SHORT)
+    scheduler = create_scheduler(name)
+    node = RealNode(scheduler, lanes, times)
+    node.begin()
+    for task in tasks:
+        node.add(task, Call(note, (begun, LONG if task.kind == "long" else SHORT)))
+    driver = Driver(scheduler, node, compiled=False)
+    assert driver.run() is Change.OVER
+    driver.deliver()
+    assert node.failures() == {}
+    return float(node.outcomes().response_time.mean())
+
+
+def test_order_pays(machines: Machines, tmp_path: Path) -> None:
+    lanes = ReusedLanes(open_lanes("ray://auto", 1))
+    try:
+        first_come, shortest_first = (_mean_response(name, lanes, tmp_path / name) for name in ("fcfs", "sjf"))
+    finally:
+        lanes.close()
+    assert len(ran_in(tmp_path / "sjf")) == 2, "one lane did it all"
+    assert shortest_first <= 0.6 * first_come
 
 
 def test_two_machines_and_one_is_lost(

@@ -257,7 +257,8 @@ class RayLanes(Lanes):
             self._ping(lane)
 
     def _ping(self, lane: _Lane) -> None:
-        self._hear(lane, lane.actor.clock.remote(), partial(self._answered, monotonic()))
+        asked = monotonic()
+        self._hear(lane, lane.actor.clock.remote(), partial(self._answered, asked))
 
     def _answered(self, asked: float, lane: _Lane, reading: float, now: float) -> None:
         """One more comparison of the clocks; the quickest counts, because it leaves the least to guess."""
