@@ -156,7 +156,7 @@ export interface paths {
         post?: never;
         /**
          * Clear the history
-         * @description Forget all stored tasks, results, labels, kept means and learning curves, and the runs that are over.
+         * @description Forget all stored tasks, results, labels, means, learning curves, measured times, and the runs that are over.
          *
          *     What is stored meanwhile stays, and so do models; ids go on growing.
          */

@@ -83,7 +83,7 @@ async def _end_of_run(store: Store, run_id: int, before: int | None) -> int:
     summary="Clear the history",
 )
 async def clear_history(services: ServicesOf, response: Response) -> Any:
-    """Forget all stored tasks, results, labels, kept means and learning curves, and the runs that are over.
+    """Forget all stored tasks, results, labels, means, learning curves, measured times, and the runs that are over.
 
     What is stored meanwhile stays, and so do models; ids go on growing.
     """
