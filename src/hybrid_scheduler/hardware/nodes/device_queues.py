@@ -26,6 +26,7 @@ class DeviceQueues:
         self._lanes, self._devices = lanes, devices
         self._queues: list[deque[RealPart]] = [deque() for _ in devices]
         self._expected = [0.0] * len(devices)
+        self._up = [False] * len(devices)
         self._jobs: dict[int, RealPart] = {}
         self._count = 0
         devices[:, AVAILABLE] = 0.0
@@ -37,7 +38,18 @@ class DeviceQueues:
 
     def note_lane(self, lane: int, up: bool) -> None:
         """A lane has come up, or has gone."""
+        self._up[lane] = up
         self._devices[lane, AVAILABLE] = 1.0 if up else 0.0
+
+    @property
+    def any_up(self) -> bool:
+        """Whether some lane is up."""
+        return any(self._up)
+
+    @property
+    def any_idle(self) -> bool:
+        """Whether some lane is up and has nothing to do."""
+        return any(up and not queue for up, queue in zip(self._up, self._queues, strict=True))
 
     def append(self, part: RealPart) -> None:
         """Queue a part."""
@@ -55,7 +67,7 @@ class DeviceQueues:
     def next_part(self, lane: int) -> RealPart | None:
         """What a lane is to be sent next; None while it cannot take a part, or has none."""
         queue = self._queues[lane]
-        return queue[0] if queue and not queue[0].is_sent and self._devices[lane, AVAILABLE] else None
+        return queue[0] if queue and not queue[0].is_sent and self._up[lane] else None
 
     def send(self, part: RealPart, now: float) -> None:
         """Send a part to its lane."""

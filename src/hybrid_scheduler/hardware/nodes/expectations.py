@@ -8,15 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from hybrid_scheduler.hardware.nodes.measured_times import Times, bounded
+from hybrid_scheduler.hardware.nodes.real_room import log_of
 from hybrid_scheduler.hardware.nodes.real_task import RealTask, ShownTimes
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.task_columns import SHARED
-from hybrid_scheduler.model.view import task_row
+from hybrid_scheduler.model.view import NO_TIMES, task_row
 from hybrid_scheduler.schedulers.base import Scheduler
 
 OFTEN = 16
 """Where more becomes known often, waiting tasks are looked at again after one in so many of them has been started, so
 that a decision costs the same however many wait; as in the simulated node."""
+
+NOTHING_SHOWN = ShownTimes(0, NO_TIMES, math.inf, math.inf, unknown=False)
 
 
 class Expectations:
@@ -47,6 +50,8 @@ class Expectations:
         self._kinds, self._hardware, self._devices, self._facts = kinds, hardware, devices, facts
         self._uses_times = scheduler.expect is None or measured_first
         self._sees_times = scheduler.sees_times
+        # Where nobody knows, 0 for a scheduler that expects times itself and tries unknown devices, as the simulator
+        # has it; for others infinite: the node tries those tasks, and they must not hide the ones that are known.
         self._least_unknown = math.inf if scheduler.expect is None else 0.0
         self._shown: dict[tuple[object, ...], ShownTimes] = {}
         self._version, self._renewed = (-1, -1), 0
@@ -55,13 +60,18 @@ class Expectations:
 
     def of(self, each: RealTask) -> FloatArray:
         """`FIXED` and `SHARED` seconds per device: NaN where nobody knows, infinite where it cannot run."""
-        return self._look_up(each).times
+        return self.look_up(each).times
 
-    def _look_up(self, each: RealTask) -> ShownTimes:
+    def look_up(self, each: RealTask) -> ShownTimes:
+        """What is shown of a task; nothing, to a scheduler that sees no times."""
         shown = each.shown_times
+        if shown is not None and shown.number < self._number and shown.later is not None:
+            shown = each.shown_times = shown.later
         if shown is not None and shown.number == self._number:
             return shown
-        task, runs = each.task, (each.work.runs_on("cpu"), each.work.runs_on("gpu"))
+        if not self._sees_times:
+            return NOTHING_SHOWN
+        before, task, runs = shown, each.task, (each.work.runs_on("cpu"), each.work.runs_on("gpu"))
         key = task.kind, task.size, task.compute_intensity, task.memory_required, runs, each.excluded
         shown = self._shown.get(key)
         if shown is None:
@@ -72,22 +82,16 @@ class Expectations:
             seconds = times.sum(axis=0)
             known = seconds[np.isfinite(seconds)]
             least = float(known.min()) if len(known) else self._least_unknown
-            shown = ShownTimes(self._number, times, least, bool(np.isnan(times[SHARED]).any()))
+            shown = ShownTimes(self._number, times, least, log_of(least), bool(np.isnan(times[SHARED]).any()))
             bounded(self._shown)[key] = shown
+        if before is not None:
+            before.later = shown
         each.shown_times = shown
         return shown
 
     def unknown(self, each: RealTask) -> bool:
         """Whether there is a device of which nothing is known for a task."""
-        return self._look_up(each).unknown
-
-    def least(self, each: RealTask) -> float:
-        """Seconds where a task is expected to take least.
-
-        Where nobody knows, 0 for a scheduler that expects times itself and tries unknown devices, as the simulated node
-        has it; for others infinite: the node tries those tasks, and they must not hide the ones that are known.
-        """
-        return self._look_up(each).least if self._sees_times else math.inf
+        return self.look_up(each).unknown
 
     def renew(self, waiting: int, decisions: int) -> bool:
         """Whether tasks that wait are to be looked at again, because more is known by now.

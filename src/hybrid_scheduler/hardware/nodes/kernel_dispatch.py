@@ -6,7 +6,6 @@ import numpy as np
 
 from hybrid_scheduler.cluster.queues import illegal
 from hybrid_scheduler.cluster.state import ILLEGAL, ILLEGAL_REASONS
-from hybrid_scheduler.hardware.nodes.expectations import Expectations
 from hybrid_scheduler.hardware.nodes.real_room import RoomLists
 from hybrid_scheduler.hardware.nodes.real_task import RealTask
 from hybrid_scheduler.model.decision import Decision, Part
@@ -23,7 +22,6 @@ class KernelDispatch:
     Args:
         scheduler: A `CompiledDispatcher`.
         room: Who waits.
-        expectations: What it is shown of times.
         devices: The device table.
         facts: The public facts.
         generator: Draws samples.
@@ -33,14 +31,12 @@ class KernelDispatch:
         self,
         scheduler: Scheduler,
         room: RoomLists,
-        expectations: Expectations,
         devices: FloatArray,
         facts: FloatArray,
         generator: np.random.Generator,
     ) -> None:
-        self._scheduler, self._room, self._expectations = scheduler, room, expectations
+        self._scheduler, self._room = scheduler, room
         self._devices, self._facts, self._generator = devices, facts, generator
-        self._sees_times = scheduler.sees_times
         self._ranked = scheduler.shown_ranked if scheduler.ranks_tasks else 0
         self._kernel = scheduler.active_kernel()
 
@@ -61,16 +57,13 @@ class KernelDispatch:
         if self._ranked and room.ranked:
             others += room.highest_ranked(self._ranked)
         waiting = list(dict.fromkeys(waiting + others))
-        if self._sees_times:
-            times = np.array([self._expectations.of(each) for each in waiting])
-        else:
-            times = np.zeros((len(waiting), 2, len(self._devices)))
+        table, times = room.shown(waiting)
         out = np.zeros((3, 3))
         assert self._kernel is not None
         parts = self._kernel(
             number,
             now,
-            room.table(waiting),
+            table,
             times,
             self._devices,
             NO_FREE,

@@ -17,7 +17,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.legality import refuse_illegal
 from hybrid_scheduler.hardware.nodes.device_queues import DeviceQueues
@@ -138,6 +137,7 @@ class RealNode:
         self.asking_seconds = 0.0
         self._retries, self._told, self._sending, self._keeping = retries, settled, sending, keeping
         self._observes = teaching and scheduler.observes
+        self._dispatches = scheduler.dispatches
         self._devices = self.world.public_table()
         self._queues = DeviceQueues(lanes, self._devices)
         self._facts = self.world.physics.facts()
@@ -151,7 +151,8 @@ class RealNode:
         self._coming: list[tuple[float, int, RealTask]] = []
         self._blocked: dict[int, list[RealTask]] = {}
         self._ready: deque[RealTask] = deque()
-        self._room = RoomLists()
+        self._room = RoomLists(len(self._hardware))
+        self._names = lanes.cluster.names
         self._unknown: dict[int, RealTask] = {}
         self._tasks: dict[int, RealTask] = {}
         kinds = [device.kind for device in lanes.cluster.devices]
@@ -160,9 +161,7 @@ class RealNode:
         )
         self._kernel_dispatch = None
         if compiled and KernelDispatch.serves(scheduler):
-            self._kernel_dispatch = KernelDispatch(
-                scheduler, self._room, self._expectations, self._devices, self._facts, self._generator
-            )
+            self._kernel_dispatch = KernelDispatch(scheduler, self._room, self._devices, self._facts, self._generator)
         self._times_by_id = _TimesById(self._expectations, self._tasks) if scheduler.sees_times else None
         self._parts_by_id = _PartsById(self._tasks)
         self._finished: list[RealTask] = []
@@ -185,8 +184,8 @@ class RealNode:
             if left <= 0.0:
                 break
             self._hear(self._lanes.wait(left))
-        if not self._devices[:, AVAILABLE].any():
-            raise LostLaneError(f"none of the lanes {', '.join(self.world.cluster.names)} came up in {patience:g} s")
+        if not self._queues.any_up:
+            raise LostLaneError(f"none of the lanes {', '.join(self._names)} came up in {patience:g} s")
         self._origin = self._lanes.clock()
 
     def add(self, task: Task, work: Work, limit: float = math.inf) -> None:
@@ -291,7 +290,7 @@ class RealNode:
             now,
             self._devices.copy(),
             self._facts.copy(),
-            self.world.cluster.names,
+            self._names,
             times,
             NO_FREE,
             len(self._room),
@@ -316,7 +315,7 @@ class RealNode:
     def take_finished(self) -> list[Finished]:
         """See `Node.take_finished`."""
         finished, self._finished = self._finished, []
-        names = self.world.cluster.names
+        names = self._names
         return [
             Finished(each.shown, each.outcome.decision(names), each.outcome, None)
             for each in finished
@@ -361,10 +360,10 @@ class RealNode:
     @property
     def _head(self) -> RealTask | None:
         """The task that has its turn with a scheduler that decides at once."""
-        return self._ready[0] if self._ready and not self._scheduler.dispatches else None
+        return self._ready[0] if self._ready and not self._dispatches else None
 
     def _waits(self, each: RealTask) -> bool:
-        return each.task.task_id in self._room.by_id if self._scheduler.dispatches else each is self._head
+        return each.task.task_id in self._room.by_id if self._dispatches else each is self._head
 
     def _admit(self) -> None:
         """Let those in that have arrived."""
@@ -381,10 +380,10 @@ class RealNode:
 
     def _be_ready(self, each: RealTask, moment: float) -> None:
         each.ready, self._asked = moment, True
-        if not self._scheduler.dispatches:
+        if not self._dispatches:
             self._ready.append(each)
             return
-        self._room.enter(each, self._expectations.least(each))
+        self._room.enter(each, self._expectations.look_up(each))
         if self._scheduler.uses_estimates and self._expectations.unknown(each):
             self._unknown[each.task.task_id] = each
 
@@ -392,30 +391,25 @@ class RealNode:
         """Where more is known of times by now, look at the waiting tasks again."""
         if not self._expectations.renew(len(self._room), self.decisions):
             return
-        self._room.expect([(each, self._expectations.least(each)) for each in self._room.tasks.values()])
+        self._room.expect(self._expectations.look_up)
         self._unknown = {task_id: each for task_id, each in self._unknown.items() if self._expectations.unknown(each)}
 
     def _must_ask(self) -> bool:
-        if not self._scheduler.dispatches:
-            return bool(self._ready) and bool(self._devices[:, AVAILABLE].any())
+        if not self._dispatches:
+            return bool(self._ready) and self._queues.any_up
         if not (self._asked and len(self._room)):
             return False
-        if not (self._idle.any() if self._scheduler.idle_only else self._devices[:, AVAILABLE].any()):
+        if not (self._queues.any_idle if self._scheduler.idle_only else self._queues.any_up):
             return False
         self._expect_anew()
         return True
-
-    @property
-    def _idle(self) -> NDArray[np.bool_]:
-        """Which devices are up and have nothing to do."""
-        return np.asarray((self._devices[:, QUEUED] == 0.0) & (self._devices[:, AVAILABLE] > 0.0))
 
     def _explore(self) -> bool:
         """For a scheduler on estimates: start a task on a device of which nothing is known for it; whether one was."""
         if not self._scheduler.uses_estimates:
             return False
-        if self._scheduler.dispatches:
-            if not self._unknown or not self._idle.any():
+        if self._dispatches:
+            if not self._unknown or not self._queues.any_idle:
                 return False
             self._expect_anew()
             for each in islice(self._unknown.values(), TRIED):
@@ -471,7 +465,7 @@ class RealNode:
     def _place(self, each: RealTask, decision: Decision) -> None:
         """Queue the parts of a decision, as far as the work can be done so."""
         now = self.now
-        if self._scheduler.dispatches:
+        if self._dispatches:
             each.overtaken += self._room.overtaken(each)
             self._room.leave(each)
             self._unknown.pop(each.task.task_id, None)
@@ -566,7 +560,7 @@ class RealNode:
                 self._fail(each, report.error or HybridSchedulerError("the work failed without a reason"))
             case Ending.HUNG:
                 self._void(each)
-                name = self.world.cluster.names[part.device]
+                name = self._names[part.device]
                 self._fail(each, HungError(f"task {each.task.task_id} ran longer than {each.limit:g} s on {name}"))
             case Ending.CANCELLED:
                 self._fail(each, CancelledError(f"task {each.task.task_id} was cancelled"))
@@ -584,7 +578,7 @@ class RealNode:
                 if each.losses <= self._retries:
                     self._again(each)
                 else:
-                    name = self.world.cluster.names[part.device]
+                    name = self._names[part.device]
                     times = f"{each.losses} times, the last time {name}"
                     self._fail(each, LostLaneError(f"task {each.task.task_id} lost its lane {times}"))
 
@@ -610,7 +604,7 @@ class RealNode:
         self._settle(each)
 
     def _settle(self, each: RealTask) -> None:
-        outcome = each.settle(self.now, self.world, self._prices, self._gpu_ids)
+        outcome = each.settle(self.now, self._names, self._prices, self._gpu_ids)
         if self._told is not None:
             self._told(Settled(each.task, outcome, each.value, each.error))
         each.value = None

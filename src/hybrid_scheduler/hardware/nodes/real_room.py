@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
@@ -16,10 +16,14 @@ from hybrid_scheduler.model.view import task_row
 from hybrid_scheduler.model.waiting import WaitingRoom, highest_ranked
 
 if TYPE_CHECKING:
-    from hybrid_scheduler.hardware.nodes.real_task import RealTask
+    from hybrid_scheduler.hardware.nodes.real_task import RealTask, ShownTimes
 
 SHORTEST = 1e-9
 """Seconds below which two tasks count as equally short."""
+
+
+ROOM = 64
+"""Tasks there is room for at first."""
 
 
 class RoomLists:
@@ -31,9 +35,12 @@ class RoomLists:
         tasks: The tasks by number.
         by_id: The tasks by their ids.
         ranked: Those of graphs, by number.
+
+    Args:
+        devices: How many there are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, devices: int) -> None:
         self.by_age: list[int] = []
         self.by_seconds: list[tuple[float, int]] = []
         self.tasks: dict[int, RealTask] = {}
@@ -41,22 +48,29 @@ class RoomLists:
         self.ranked: dict[int, RealTask] = {}
         self._entered = 0
         self._logs, self._known = 0.0, 0
+        # What schedulers are shown of each, in one piece: a few rows are taken out of it at every decision.
+        self._rows, self._times = np.zeros((ROOM, WAITING_COLUMNS)), np.zeros((ROOM, 2, devices))
+        self._free = list(range(ROOM))
 
     def __len__(self) -> int:
         return len(self.by_age)
 
-    def enter(self, task: RealTask, seconds: float) -> None:
+    def enter(self, task: RealTask, shown: ShownTimes) -> None:
         """A task has become ready; it gets the next number."""
-        task.number, task.expected = self._entered, seconds
-        task.row = np.empty(WAITING_COLUMNS)
-        task.row[:WAITING_SINCE], task.row[WAITING_SINCE] = task_row(task.shown), task.ready
+        if not self._free:
+            self._grow()
+        seconds, place = shown.least, self._free.pop()
+        task.number, task.expected, task.place = self._entered, seconds, place
+        self._rows[place, :WAITING_SINCE], self._rows[place, WAITING_SINCE] = task_row(task.shown), task.ready
+        if len(shown.times):
+            self._times[place] = shown.times
         self._entered += 1
         self.tasks[task.number] = self.by_id[task.task.task_id] = task
         self.by_age.append(task.number)
         insort(self.by_seconds, (seconds, task.task.task_id))
         if task.shown.upward_rank > 0.0:
             self.ranked[task.number] = task
-        self._count(seconds, 1)
+        self._count(shown.log, 1)
 
     def leave(self, task: RealTask) -> None:
         """A task waits no more."""
@@ -64,16 +78,19 @@ class RoomLists:
         self.ranked.pop(task.number, None)
         del self.by_age[bisect_left(self.by_age, task.number)]
         del self.by_seconds[bisect_left(self.by_seconds, (task.expected, task.task.task_id))]
-        self._count(task.expected, -1)
+        self._free.append(task.place)
+        self._count(log_of(task.expected), -1)
 
-    def expect(self, seconds: Iterable[tuple[RealTask, float]]) -> None:
+    def expect(self, look_up: Callable[[RealTask], ShownTimes]) -> None:
         """Tasks that wait are expected to take something else now."""
-        for task, expected in seconds:
-            task.expected = expected
-        self.by_seconds = sorted((task.expected, task_id) for task_id, task in self.by_id.items())
-        self._logs, self._known = 0.0, 0
-        for task in self.tasks.values():
-            self._count(task.expected, 1)
+        self._logs, self._known, self.by_seconds = 0.0, 0, []
+        for task_id, task in self.by_id.items():
+            shown = look_up(task)
+            task.expected = shown.least
+            self._times[task.place] = shown.times
+            self.by_seconds.append((shown.least, task_id))
+            self._count(shown.log, 1)
+        self.by_seconds.sort()
 
     def overtaken(self, task: RealTask) -> int:
         """How often tasks that became ready after this one, which waits, have left before it."""
@@ -93,9 +110,10 @@ class RoomLists:
         """At most so many, drawn anew."""
         if not self.by_age or not count:
             return []
-        # Several times as fast as drawing without replacement; a place that is drawn twice counts once.
-        drawn = dict.fromkeys(generator.integers(len(self.by_age), size=count).tolist())
-        return [self.tasks[self.by_age[place]] for place in drawn]
+        # Ten times as fast as drawing without replacement; a place that is drawn twice counts once.
+        by_age, draw = self.by_age, generator.random
+        drawn = dict.fromkeys([by_age[int(draw() * len(by_age))] for _ in range(count)])
+        return [self.tasks[number] for number in drawn]
 
     def highest_ranked(self, count: int) -> list[RealTask]:
         """The few of the highest upward rank, those of a graph alone."""
@@ -104,21 +122,38 @@ class RoomLists:
 
     def table(self, tasks: Sequence[RealTask]) -> FloatArray:
         """Rows of some of them (`WaitingRoom.table`)."""
-        table = np.array([each.row for each in tasks]).reshape(-1, WAITING_COLUMNS)
-        table[:, OVERTAKEN] = [self.overtaken(each) for each in tasks]
-        return table
+        return self.shown(tasks)[0]
+
+    def shown(self, tasks: Sequence[RealTask]) -> tuple[FloatArray, FloatArray]:
+        """The table of some of them, and their `FIXED` and `SHARED` seconds per device."""
+        places = np.array([each.place for each in tasks], dtype=np.intp)
+        table, by_age = self._rows[places], self.by_age
+        left = self._entered - len(by_age)
+        table[:, OVERTAKEN] = [left + bisect_left(by_age, each.number) - each.number for each in tasks]
+        return table, self._times[places]
 
     @property
     def mean_log(self) -> float:
         """Mean of the logarithms of the expected seconds, of those that are known; 0 when none is."""
         return self._logs / self._known if self._known else 0.0
 
-    def _count(self, seconds: float, sign: int) -> None:
-        if math.isfinite(seconds):
-            self._logs += sign * math.log(max(seconds, SHORTEST))
+    def _count(self, log: float, sign: int) -> None:
+        if log < math.inf:
+            self._logs += sign * log
             self._known += sign
         if not self._known:
             self._logs = 0.0  # rounding does not pile up
+
+    def _grow(self) -> None:
+        """Make twice as much room."""
+        count = len(self._rows)
+        self._rows, self._times = (np.concatenate([each, np.zeros_like(each)]) for each in (self._rows, self._times))
+        self._free = list(range(count, 2 * count))
+
+
+def log_of(seconds: float) -> float:
+    """The logarithm of expected seconds; infinite where nobody knows."""
+    return math.log(max(seconds, SHORTEST))
 
 
 class RealRoom(WaitingRoom):

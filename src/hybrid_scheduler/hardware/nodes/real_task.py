@@ -12,7 +12,6 @@ import numpy as np
 from hybrid_scheduler.hardware.nodes.lanes import Work
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch, PartRecord
 from hybrid_scheduler.model.task import FloatArray, Task
-from hybrid_scheduler.model.view import NO_FREE
 from hybrid_scheduler.physics.world import World
 
 NO_TASKS: frozenset[int] = frozenset()
@@ -54,7 +53,7 @@ class RealPart:
         return not math.isnan(self.sent)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ShownTimes:
     """What a scheduler is shown of the times of a task.
 
@@ -62,13 +61,17 @@ class ShownTimes:
         number: How often times had been looked up anew before.
         times: `FIXED` and `SHARED` seconds per device.
         least: Seconds on the device where they are least.
+        log: The logarithm of that, of a nanosecond at least.
         unknown: Whether nothing is known of some device.
+        later: What the same tasks are shown since times were looked up anew.
     """
 
     number: int
     times: FloatArray
     least: float
+    log: float
     unknown: bool
+    later: ShownTimes | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -85,7 +88,7 @@ class RealTask:
         number: Its place in the waiting room's order of age.
         expected: Seconds it is expected to take where that is least.
         overtaken: How often others were started before it.
-        row: Its row of the waiting room's table, as far as it does not change while it waits.
+        place: Where its figures are while it waits (`RoomLists`).
         shown_times: What its scheduler was shown of its times; None when that is to be looked up anew.
         losses: How often it lost a part with its lane.
         excluded: Hardware whose memory is too small for it.
@@ -106,7 +109,7 @@ class RealTask:
     number: int = -1
     expected: float = math.inf
     overtaken: int = 0
-    row: FloatArray = field(default_factory=lambda: NO_FREE)
+    place: int = -1
     shown_times: ShownTimes | None = None
     losses: int = 0
     excluded: frozenset[str] = frozenset()
@@ -122,12 +125,13 @@ class RealTask:
         """The parts of the present decision."""
         return self.parts[len(self.parts) - self.placed :]
 
-    def settle(self, now: float, world: World, prices: Sequence[float], gpu_ids: Sequence[int | None]) -> Outcome:
+    def settle(
+        self, now: float, names: Sequence[str], prices: Sequence[float], gpu_ids: Sequence[int | None]
+    ) -> Outcome:
         """The outcome of a task that is over: the lane's times, the machine's joules, the price of busy seconds."""
         ran = [part for part in self.parts if part.end >= part.start]
         kept = [part for part in ran if not part.lost]
         failed = self.error is not None
-        names = world.cluster.names
         self.outcome = Outcome(
             task_id=self.task.task_id,
             arrival_time=self.task.arrival_time,
