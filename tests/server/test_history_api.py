@@ -98,11 +98,9 @@ def test_energy_that_no_machine_told_is_null(deployed: Service) -> None:
         return run
 
     run = with_store(deployed, work)
-    for path, shown in (
-        ("/api/history/means", lambda answer: answer["items"]),
-        (f"/api/runs/{run.id}/figures", lambda answer: answer),
-    ):
-        by_name = {each["scheduler_name"]: each for each in shown(get(deployed, path))}
+    hours = get(deployed, "/api/history/means")["items"]
+    for shown in (hours, get(deployed, f"/api/runs/{run.id}/figures")):
+        by_name = {each["scheduler_name"]: each for each in shown}
         known = {name: figures["avg_energy"] is not None for name, figures in by_name.items()}
         assert known == {SCHEDULERS[0]: False, SCHEDULERS[1]: True}
         assert by_name[SCHEDULERS[0]]["avg_cost"] > 0.0
