@@ -65,8 +65,32 @@ def machines() -> Iterator[Machines]:
     assert psutil.wait_procs(started, timeout=60)[1] == []
 
 
+def test_no_cluster_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(address: str, **options: object) -> None:
+        raise ConnectionError(f"nobody at {address}")
+
+    monkeypatch.setattr("ray.init", init)
+    with pytest.raises(InvalidInputError, match=r"no Ray cluster answers there \(nobody at ray://127.0.0.1:1\)"):
+        open_lanes("ray://127.0.0.1:1")
+    with pytest.raises(InvalidInputError, match=r"\(nobody at auto\)"):
+        open_lanes("ray://auto")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[ray\]"):
+        open_lanes("ray")
+
+
 def test_ray_lanes_satisfy_the_contract(machines: Machines) -> None:
     check_lanes(lambda: open_lanes("ray://auto", 1))
+
+
+@pytest.fixture(scope="module")
+def lanes(machines: Machines) -> Iterator[ReusedLanes]:
+    """One lane of each machine. As if their clocks were others than ours: they are compared."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ray_lanes, "this_machine", lambda: "somewhere else")
+        lanes = ReusedLanes(open_lanes("ray://auto", 1))
+        yield lanes
+        lanes.close()
 
 
 LONG, SHORT = 0.4, 0.02
@@ -91,42 +115,42 @@ def _mean_response(name: str, lanes: ReusedLanes, begun: Path) -> float:
     return float(node.outcomes().response_time.mean())
 
 
-def test_order_pays(machines: Machines, tmp_path: Path) -> None:
-    lanes = ReusedLanes(open_lanes("ray://auto", 1))
-    try:
-        first_come, shortest_first = (_mean_response(name, lanes, tmp_path / name) for name in ("fcfs", "sjf"))
-    finally:
-        lanes.close()
+def test_the_devices_of_all_machines_are_one_nodes(lanes: ReusedLanes) -> None:
+    assert lanes.cluster.names == ("cpu_0", "cpu_1")
+    assert [device.node for device in lanes.cluster.devices] == [0, 1]
+    assert lanes.links.shape == (2, 2)
+    assert lanes.links[0, 1] == lanes.links[1, 0] > 0.0
+    assert lanes.links[0, 0] == lanes.links[1, 1] == 0.0
+
+
+def test_order_pays(lanes: ReusedLanes, tmp_path: Path) -> None:
+    first_come, shortest_first = (_mean_response(name, lanes, tmp_path / name) for name in ("fcfs", "sjf"))
     assert len(ran_in(tmp_path / "sjf")) == 2, "one lane did it all"
     assert shortest_first <= 0.6 * first_come
 
 
-def test_two_machines_and_one_is_lost(
-    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_clocks_are_compared(lanes: ReusedLanes) -> None:
+    """That of both machines is ours, so what they seem to differ by is at most half of what a ping took."""
+    assert isinstance(lanes._lanes, RayLanes)
+    for lane in lanes._lanes._lanes:
+        took, _ = min(lane.pings)
+        assert abs(lane.offset) <= took / 2 + 1e-6
+
+
+def test_a_machine_is_lost(
+    machines: Machines, lanes: ReusedLanes, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Their devices are those of one node, links between them included; what ran on the lost one is decided again."""
-    # As if their clocks were others than ours: they are compared, and found to be the same.
-    monkeypatch.setattr(ray_lanes, "this_machine", lambda: "somewhere else")
-    lanes = open_lanes("ray://auto", 1)
-    assert isinstance(lanes, RayLanes)
-    try:
-        assert lanes.cluster.names == ("cpu_0", "cpu_1")
-        assert [device.node for device in lanes.cluster.devices] == [0, 1]
-        assert lanes.links.shape == (2, 2)
-        assert lanes.links[0, 1] == lanes.links[1, 0] > 0.0
-        assert lanes.links[0, 0] == lanes.links[1, 1] == 0.0
-        scheduler = create_scheduler("fcfs")
-        node = RealNode(scheduler, lanes, MeasuredTimes(lanes.hardware))
-        node.begin()
-        for lane in lanes._lanes:
-            took, _ = min(lane.pings)
-            assert abs(lane.offset) <= took / 2 + 1e-6, "one clock was taken for two"
-        begun = tmp_path / "begun"
-        for number in range(40):
-            node.add(Task(number, 100.0, 0.5, 10.0), Call(note, (begun, 0.05)))
-        driver = Driver(scheduler, node, compiled=False)
-        lost = False
-        until = monotonic() + 120.0
+    """What ran there is decided again; everything is done, and nobody waits for the lost one."""
+    scheduler, begun = create_scheduler("fcfs"), tmp_path / "begun"
+    lanes.begin_turn()
+    node = RealNode(scheduler, lanes, MeasuredTimes(lanes.hardware))
+    node.begin()
+    for number in range(40):
+        node.add(Task(number, 100.0, 0.5, 10.0), Call(note, (begun, 0.05)))
+    driver = Driver(scheduler, node, compiled=False)
+    lost = False
+    until = monotonic() + 120.0
+    with caplog.at_level(logging.ERROR):
         while (change := driver.run(until=node.now + 0.2)) is not Change.OVER:
             assert change is Change.REACHED
             assert monotonic() < until, f"{node.unfinished} tasks are not over"
@@ -139,22 +163,6 @@ def test_two_machines_and_one_is_lost(
         outcomes = node.outcomes()
         assert sorted(outcome.task_id for outcome in outcomes) == list(range(40))
         assert not outcomes.failed.any()
-        with caplog.at_level(logging.ERROR):
-            while not any(event == LaneChange(1, up=False, final=True) for event in lanes.wait(1.0)):
-                assert monotonic() < until, "the lane of the lost machine is still hoped for"
-    finally:
-        lanes.close()
-
-
-def test_no_cluster_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    def init(address: str, **options: object) -> None:
-        raise ConnectionError(f"nobody at {address}")
-
-    monkeypatch.setattr("ray.init", init)
-    with pytest.raises(InvalidInputError, match=r"no Ray cluster answers there \(nobody at ray://127.0.0.1:1\)"):
-        open_lanes("ray://127.0.0.1:1")
-    with pytest.raises(InvalidInputError, match=r"\(nobody at auto\)"):
-        open_lanes("ray://auto")
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r"pip install .*\[ray\]"):
-        open_lanes("ray")
+        while not any(event == LaneChange(1, up=False, final=True) for event in lanes.wait(1.0)):
+            assert monotonic() < until, "the lane of the lost machine is still hoped for"
+    assert "its machine is gone" in caplog.text
