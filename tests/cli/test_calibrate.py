@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cli_answer import Hms
+
+from hybrid_scheduler.cli.calibrate import measured as measured_here
+from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine
+from hybrid_scheduler.physics.calibrated import Measurement
+from hybrid_scheduler.physics.device import ClusterSpec
 
 HEADER = "kind,size,cpu_s,cpu_min_s,cpu_max_s,gpu_s,gpu_min_s,gpu_max_s,upload_s,download_s"
 FACTORS = (1e-6, 0.9e-6, 1.1e-6, 1e-7, 1e-7, 1.2e-7)
@@ -25,8 +33,8 @@ def test_measurements_of_another_machine_make_a_node(hms: Hms, measured: str) ->
     document = hms("calibrate", "--from", measured, "--out", "there/node.yaml", "--json", "-").document
     assert document["errors"]["matmul"]["cpu_0"] == pytest.approx(0.0, abs=1e-9)
     Path("tasks.csv").write_text("kind,size,arrival_time\nmatmul,20,0\nmatmul,800,0\n")
-    race = ("compare", "--cluster", "there/node.yaml", "--trace", "tasks.csv", "--format", "kernels")
-    race = (*race, "--schedulers", "cpu_only,gpu_only,mct", "--json", "-")
+    race = ["compare", "--cluster", "there/node.yaml", "--trace", "tasks.csv", "--format", "kernels"]
+    race += ["--schedulers", "cpu_only,gpu_only,mct", "--json", "-"]
     physics = hms(*race).document["cluster"]["physics"]
     # The scatter that was measured is the node's noise, unless the command says otherwise.
     assert physics["noise"] == pytest.approx(document["physics"]["noise"], rel=1e-3)
@@ -72,6 +80,22 @@ def test_this_machine_is_measured(hms: Hms) -> None:
         ["axpy", "10", "cpu_0"],
         ["axpy", "20", "cpu_0"],
     ]
+
+
+@pytest.mark.parametrize(("scatter", "noted"), [(0.5, True), (0.05, False)])
+def test_a_busy_machine_is_noted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scatter: float, noted: bool
+) -> None:
+    rows = [Measurement("sort", size, "cpu_0", 0.0, size, scatter=scatter) for size in (1.0, 2.0)]
+    machine = CalibratedMachine.of(rows, ClusterSpec.default(0), {}, {})
+
+    @contextmanager
+    def lanes(*_: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(repeats=7, run=lambda: machine)
+
+    monkeypatch.setattr("hybrid_scheduler.hardware.calibration.calibrated_lanes", lanes)
+    assert measured_here(["sort"], [1, 2], None, 0) is machine
+    assert ("scatter by 50 % in the median" in capsys.readouterr().err) is noted
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,9 @@ def measured(kinds: Sequence[str], sizes: Sequence[int], cpu_lanes: int | None, 
         InvalidInputError: A size is out of range, or a kernel does not run.
         LaneError: A lane was lost.
     """
-    from hybrid_scheduler.cli.output import progress_bar
+    from hybrid_scheduler.cli.output import note, progress_bar
     from hybrid_scheduler.hardware.calibration import PHASES, calibrated_lanes, check_sizes
+    from hybrid_scheduler.physics.calibrated import NOISE
 
     sizes = check_sizes(sizes)
     with (
@@ -100,7 +101,13 @@ def measured(kinds: Sequence[str], sizes: Sequence[int], cpu_lanes: int | None, 
     ):
         if bar is not None:
             calibration.progress = bar
-        return calibration.run()
+        machine = calibration.run()
+    if machine.noise > NOISE:
+        note(
+            f"repeated runs scatter by {100 * machine.noise:.0f} % in the median, as they do beside other programs; "
+            "the twin is one of a busy machine, so measure again on a quiet one"
+        )
+    return machine
 
 
 def _whole(sizes: str) -> list[int]:
