@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from fake_lanes import FakeLanes, FakeMeter, FakeWork
 
 from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine
 from hybrid_scheduler.hardware.calibration import OTHERS_BUSY, Calibration, calibrated_lanes
 from hybrid_scheduler.hardware.nodes.lanes import Ending, LaneChange, LaneError
-from hybrid_scheduler.model import InvalidInputError
+from hybrid_scheduler.model import InvalidInputError, TaskBatch
 from hybrid_scheduler.physics.device import ClusterSpec
 
 TWO = ClusterSpec.default(0, num_cpus=2)
@@ -44,6 +45,18 @@ def test_what_a_lane_takes_beside_the_run_is_its_launch() -> None:
     assert gpu.memory_mb == 2000.0
     assert machine.not_measured(gpu) == ("watts", "idle_watts")
     assert machine.cluster.devices[0].latency == pytest.approx(2e-3)
+
+
+def test_the_twin_takes_as_long_as_the_lanes() -> None:
+    machine = calibrated(FakeLanes(BOTH, compute, transfer, overhead=2e-3))
+    sizes = np.array([10.0, 50.0, 1000.0])
+    ones = np.ones(3)
+    tasks = TaskBatch.from_columns(sizes, ones, ones, duration_estimate=ones, kind=["sort"] * 3)
+    times = machine.cost.times(tasks, machine.cluster).sum(axis=1)
+    for size, on_cpu, on_gpu in zip(sizes.astype(int).tolist(), *times.T, strict=True):
+        cpu, gpu = (compute("sort", size, d) + transfer("sort", size, d) + 2e-3 for d in ("cpu_0", "gpu_0"))
+        # Exact where it was measured; between, a sum of a constant and a power is no power, but near one.
+        assert (on_cpu, on_gpu) == pytest.approx((cpu, gpu), rel=0.2 if size == 50 else 1e-9)
 
 
 def test_neighbours_that_slow_each_other_down() -> None:
