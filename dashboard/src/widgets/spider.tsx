@@ -31,7 +31,13 @@ function SpiderPanel({ scheduler }: WidgetProps) {
     columns: ["figure", scheduler, rivalName, "ratio"],
     rows: axes.map((axis) => [`${axis.label} (${axis.metric.unit})`, axis.mine, axis.theirs, axis.ratio]),
   }));
-  if (axes.every((axis) => axis.ratio === null)) return <Empty waitsFor="the first finished task" />;
+  if (axes.every((axis) => axis.ratio === null)) {
+    return update?.settings?.node === "machine" ? (
+      <Empty>Nothing to hold it against: of real work nobody knows a lower bound, and no oracle races</Empty>
+    ) : (
+      <Empty waitsFor="the first finished task" />
+    );
+  }
   const most = Math.max(1, ...axes.map((axis) => axis.score));
   const sentence = axes.map((axis) => `${axis.label} ${axis.ratio?.toFixed(2) ?? NOTHING} times`).join(", ");
   return (

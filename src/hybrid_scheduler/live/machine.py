@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
+from hybrid_scheduler.engine.driver import named_failures
+from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.hardware.nodes.kernel_work import KernelWarmUp, KernelWork
 from hybrid_scheduler.hardware.nodes.kernels_ready import KernelsReady
 from hybrid_scheduler.hardware.nodes.lanes import Lanes, Work
@@ -13,9 +16,10 @@ from hybrid_scheduler.hardware.nodes.processes import ProcessLanes
 from hybrid_scheduler.hardware.nodes.slot import Slot
 from hybrid_scheduler.live.machine_race import MachineRace
 from hybrid_scheduler.live.notifier import Log
-from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.physics.calibrated import CalibratedCost
+from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario import RecordedTasks
@@ -23,10 +27,12 @@ from hybrid_scheduler.scenario.real_race import LIMIT_SECONDS, kernel_works, tim
 from hybrid_scheduler.scenario.sources import KernelTasks, Source
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.registry import create_scheduler
+from hybrid_scheduler.workloads import KernelPreset
 from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS
 
 WARM_SIZE = 64
 """Every kernel is called once at this size before a lane is up."""
+REHEARSAL_TASKS = 8
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,8 @@ class Machine:
         Raises:
             OSError: The system does not start the processes.
         """
+        for scheduler in schedulers.values():
+            _rehearse(scheduler, world, seed)
         warm_up = KernelWarmUp.of(KernelWork(kind, WARM_SIZE, seed) for kind in KERNEL_KINDS)
         return MachineRace(
             schedulers,
@@ -95,6 +103,17 @@ class Machine:
             limit=LIMIT_SECONDS,
             seed=seed,
         )
+
+
+def _rehearse(scheduler: Scheduler, world: World, seed: int) -> None:
+    """Let a copy of a scheduler decide a few simulated tasks: what it loads and compiles is no part of its first turn.
+
+    One that fails here fails there, too, and is taken out then.
+    """
+    tasks = KernelPreset(sizes=(WARM_SIZE, WARM_SIZE)).generate(seed, REHEARSAL_TASKS, rate=100.0)
+    uncalibrated = replace(world, physics=replace(world.physics, cost=FormulaCost()))
+    with suppress(HybridSchedulerError), named_failures(scheduler):
+        Race(tasks, uncalibrated).run(scheduler.clone(), compiled=False)
 
 
 def _ready(works: Sequence[Work]) -> Work:

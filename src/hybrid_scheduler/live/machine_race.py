@@ -20,7 +20,7 @@ from hybrid_scheduler.engine.live_data import Advance, Effort, Finished, Placeme
 from hybrid_scheduler.hardware.nodes.lanes import Job, LaneChange, LaneError, Lanes, Report, Work
 from hybrid_scheduler.hardware.nodes.measured_times import Times
 from hybrid_scheduler.hardware.nodes.real_node import LostLaneError, RealNode, Settled
-from hybrid_scheduler.hardware.nodes.real_task import RealTask, outcome_batch
+from hybrid_scheduler.hardware.nodes.real_task import outcome_batch
 from hybrid_scheduler.hardware.nodes.reused_lanes import ReusedLanes
 from hybrid_scheduler.live.machine_lanes import TurnLanes
 from hybrid_scheduler.live.notifier import Log
@@ -243,7 +243,7 @@ class MachineRace:
         for task in self._round:
             if task.task_id not in results.outcomes:
                 moment = max(self._lanes[name].clock(), task.arrival_time)
-                results.put(self._failed(task, moment, reason), reason)
+                results.put(_never_begun(task, moment), reason)
         return len(results.outcomes) - before
 
     def take_out(self, name: str, reason: str, now: float | None = None) -> None:
@@ -443,11 +443,22 @@ class MachineRace:
         empty = np.zeros((0, len(self.world.cluster.devices)))
         return Finished([], [], empty[:, 0], empty, none, {name: {} for name in self._drivers})
 
-    def _failed(self, task: Task, moment: float, reason: str) -> Outcome:
-        """The outcome of a task that a scheduler never gets."""
-        never = RealTask(task, task, self._work(task), ready=task.arrival_time, error=HybridSchedulerError(reason))
-        devices = len(self.world.cluster.devices)
-        return never.settle(moment, self.world, [0.0] * devices, [None] * devices)
+
+def _never_begun(task: Task, moment: float) -> Outcome:
+    """The outcome of a task that a scheduler never gets."""
+    return Outcome(
+        task_id=task.task_id,
+        arrival_time=task.arrival_time,
+        ready_time=task.arrival_time,
+        decided_time=moment,
+        finish_time=moment,
+        actual_time=0.0,
+        energy=0.0,
+        cost=0.0,
+        failed=True,
+        overtaken=0,
+        parts=(),
+    )
 
 
 def _among_themselves(tasks: Iterable[tuple[Task, Sequence[Dependency]]]) -> list[Task]:

@@ -15,6 +15,11 @@ DataDependency = Annotated[
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
     Field(description="A stored id, and the MB that come from there.", examples=[[122, 12.5]]),
 ]
+KernelName = Annotated[
+    str,
+    AfterValidator(lambda value: kernel_kind(value).name),
+    Field(max_length=100, json_schema_extra={"enum": list(KERNEL_KINDS)}),
+]
 
 
 class TaskRequest(Request):
@@ -24,13 +29,8 @@ class TaskRequest(Request):
     compute_intensity: Annotated[float, Field(ge=INTENSITIES.low, le=INTENSITIES.high, examples=[0.75])]
     memory_required: Annotated[float, Field(ge=MEGABYTES.low, le=MEGABYTES.high, description="MB.", examples=[81.0])]
     kind: Annotated[
-        str | None,
-        AfterValidator(lambda value: None if value is None else kernel_kind(value).name),
-        Field(
-            max_length=100,
-            description="The kernel it is, of whole size N; intensity and memory are then the kernel's.",
-            json_schema_extra={"anyOf": [{"enum": list(KERNEL_KINDS), "type": "string"}, {"type": "null"}]},
-        ),
+        KernelName | None,
+        Field(description="The kernel it is, of whole size N; intensity and memory are then the kernel's."),
     ] = None
     # pydantic copies a default, so nobody shares this list
     dependencies: Annotated[
