@@ -11,7 +11,7 @@ from time import perf_counter
 from hybrid_scheduler.engine.driver import Driver
 from hybrid_scheduler.executor.task_future import TaskFuture
 from hybrid_scheduler.hardware.nodes.lanes import Lanes
-from hybrid_scheduler.hardware.nodes.measured_times import MeasuredTimes
+from hybrid_scheduler.hardware.nodes.measured_times import MeasuredTimes, bounded
 from hybrid_scheduler.hardware.nodes.real_node import RealNode, Settled
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -101,10 +101,12 @@ class DriverThread:
         )
         self._driver = _TimedDriver(scheduler, self._node, compiled=False)
         self._futures: dict[int, TaskFuture] = {}
+        self._alike: dict[tuple[str, float, float], Task] = {}
         self._count = 0
         self._counts = _Counts()
         self._room = threading.Condition()
         self._unfinished = 0
+        self._over = threading.Event()
         self._closed = False
         self._broken: BaseException | None = None
         self._began = lanes.clock()
@@ -158,7 +160,8 @@ class DriverThread:
     def join(self) -> None:
         """Wait for the end; in a callback of a future, which the thread itself runs, it does not."""
         if threading.current_thread() is not self._thread:
-            self._thread.join()
+            # Not `Thread.join`: interrupted once, it takes the thread for ended from then on (before Python 3.13).
+            self._over.wait()
 
     def stats(self) -> ExecutorStats:
         """What was done so far."""
@@ -178,9 +181,12 @@ class DriverThread:
         except BaseException as error:  # noqa: BLE001 (whatever it is, every future must hear why nothing will come)
             self._break(error)
         finally:
-            self._lanes.close()
-            if self._ended is not None:
-                self._ended()
+            try:
+                self._lanes.close()
+                if self._ended is not None:
+                    self._ended()
+            finally:
+                self._over.set()
 
     def _break(self, error: BaseException) -> None:
         with self._room:
@@ -196,15 +202,13 @@ class DriverThread:
         future.task_id = self._count
         self._count += 1
         self._futures[future.task_id] = future
-        task = Task(
-            future.task_id,
-            submission.size,
-            INTENSITY,
-            submission.memory_mb,
-            max(submission.moment - self._began, 0.0),
-            1.0,
-            kind=submission.kind,
-        ).without_estimate()
+        key = submission.kind, submission.size, submission.memory_mb
+        like = self._alike.get(key)
+        if like is None:
+            # No estimate follows from a size in bytes, so none is shown.
+            like = Task(0, submission.size, INTENSITY, submission.memory_mb, 0.0, 1.0, kind=submission.kind)
+            like = bounded(self._alike)[key] = like.without_estimate()
+        task = like.again(future.task_id, max(submission.moment - self._began, 0.0))
         self._node.add(task, submission.call, self._limit)
         if future.cancelled():
             self._node.withdraw(future.task_id)

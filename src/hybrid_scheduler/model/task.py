@@ -136,6 +136,12 @@ class Task:
         """The task with its rank in its graph, as a scheduler sees it that ranks tasks."""
         return self._with("upward_rank", upward_rank)
 
+    def again(self, task_id: int, arrival_time: float) -> Task:
+        """The same task under another id, at another time; both are taken as they are."""
+        copy = self._with("task_id", task_id)
+        object.__setattr__(copy, "arrival_time", arrival_time)
+        return copy
+
     def _with(self, changed: str, value: float) -> Task:
         copy = object.__new__(Task)  # nothing else changes, so nothing needs to be checked again
         for name in Task.__slots__:

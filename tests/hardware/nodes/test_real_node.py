@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,7 +12,7 @@ from simulated_lanes import SimulatedLanes, TimedWork
 from hybrid_scheduler.engine.driver import Driver
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.hardware.nodes.lanes import Ending, LaneChange
-from hybrid_scheduler.hardware.nodes.measured_times import MeasuredTimes
+from hybrid_scheduler.hardware.nodes.measured_times import Measured, MeasuredTimes
 from hybrid_scheduler.hardware.nodes.real_node import HungError, LostLaneError, RealNode
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError, InvalidInputError, SchedulerError
@@ -259,3 +260,26 @@ def test_what_is_withdrawn_does_not_run_and_what_is_abandoned_ends() -> None:
     assert len(outcomes) == 9
     assert 8 not in {job.work.task_id for _, job in lanes.jobs if isinstance(job.work, TimedWork)}
     assert node.unfinished == 0
+
+
+def test_order_pays_and_costs_nothing() -> None:
+    """4 long tasks ahead of 18 short ones on two devices of known times."""
+    cluster = ClusterSpec(WORLD.cluster.devices[1:3])
+    lanes = SimulatedLanes(cluster)
+    known = [Measured(kind, lanes.hardware[0], 0, 1, math.log(seconds)) for kind, seconds in (("a", 0.4), ("b", 0.05))]
+    response, makespan = {}, {}
+    for name in ("fcfs", "sjf", "hybrid_queue"):
+        scheduler, lanes = create_scheduler(name), SimulatedLanes(cluster)
+        times = MeasuredTimes(lanes.hardware, known)
+        node = RealNode(scheduler, lanes, times, measured_first=True, teaching=False, compiled=True)
+        kinds = ["a"] * 4 + ["b"] * 18
+        seconds = [0.4 if kind == "a" else 0.05 for kind in kinds]
+        work = [
+            (Task(i, 1.0, 0.5, 1.0, kind=kind), TimedWork(i, [0.0, 0.0], [each, each]))
+            for i, (kind, each) in enumerate(zip(kinds, seconds, strict=True))
+        ]
+        outcomes = drive(node, scheduler, work)
+        response[name], makespan[name] = outcomes.finish_time.mean(), outcomes.finish_time.max()
+    for name in ("sjf", "hybrid_queue"):
+        assert response[name] <= 0.6 * response["fcfs"]
+        assert makespan[name] <= 1.05 * makespan["fcfs"]
