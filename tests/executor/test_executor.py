@@ -86,7 +86,7 @@ def test_map_keeps_the_order_and_as_completed_hears_of_all(executor: Executor) -
     assert list(executor.map(lambda a, b: a * b, range(50), range(1, 51), chunksize=7)) == [
         i * (i + 1) for i in range(50)
     ]
-    futures = {executor.submit(divmod, i, 3): i for i in range(20)}
+    futures: dict[concurrent.futures.Future[Any], int] = {executor.submit(divmod, i, 3): i for i in range(20)}
     for future in concurrent.futures.as_completed(futures, LONG):
         assert future.result() == divmod(futures[future], 3)
     assert list(executor.map(len, [])) == []
@@ -147,9 +147,8 @@ def test_waiting_calls_can_be_cancelled_and_running_ones_cannot(executor: Execut
 def test_futures_can_be_awaited(executor: Executor) -> None:
     async def both() -> list[Any]:
         loop = asyncio.get_running_loop()
-        return await asyncio.gather(
-            asyncio.wrap_future(executor.submit(abs, -1)), loop.run_in_executor(executor, abs, -2)
-        )
+        one, two = asyncio.wrap_future(executor.submit(abs, -1)), loop.run_in_executor(executor, abs, -2)
+        return list(await asyncio.gather(one, two))
 
     assert asyncio.run(both()) == [1, 2]
 
