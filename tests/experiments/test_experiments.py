@@ -180,7 +180,7 @@ def test_what_one_seed_does_not_know_is_in_no_mean_and_no_comparison() -> None:
     metrics = dict.fromkeys(FIGURES.values(), 1.0)
     untold = {name: value for name, value in metrics.items() if name != "energy"}
     whole = Record(1, dict.fromkeys(Energy.schedulers, metrics), point=WEIGHTS[0])
-    partly = Record(2, whole.figures | {"hybrid_ml": untold}, point=WEIGHTS[0])
+    partly = Record(2, {**whole.figures, "hybrid_ml": untold}, point=WEIGHTS[0])
     known, unknown = (PointResult(Energy(), WEIGHTS[0], (whole, other)).to_json() for other in (whole, partly))
     schedulers: Any = unknown["schedulers"]
     assert "energy" not in schedulers["hybrid_ml"]
