@@ -80,7 +80,7 @@ function Pace({ settings }: SectionProps) {
         label={real ? "Arrival rate (tasks per second)" : "Arrival rate (tasks per simulated second)"}
         name="arrival_rate"
         value={shortest(settings.arrival_rate)}
-        note={`${formatPercent(settings.load, 1)} of what the node can take`}
+        note={`${formatPercent(settings.load, 1)} of what the node can take${real ? ", by calibrated or else nominal times" : ""}`}
         onSend={(text) => changeSettings({ arrival_rate: Number(text) })}
       />
       {real ? (

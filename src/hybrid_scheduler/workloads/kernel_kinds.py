@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from hybrid_scheduler.model import FloatArray, UnknownNameError
+from hybrid_scheduler.model.ranges import SECONDS
 
 FLOAT_BYTES: Final = 4
 INDEX_BYTES: Final = 8
@@ -72,9 +73,9 @@ class KernelKind:
         return per_byte / (per_byte + BALANCE)
 
     def nominal_seconds(self, size: float) -> float:
-        """On a CPU of speed 1: the longer of computing and moving, as a roofline has it."""
+        """On a CPU of speed 1: the longer of computing and moving, as a roofline has it, and no less than a task can."""
         moved = self.input_bytes(size) + self.output_bytes(size)
-        return max(self.flops(size) / NOMINAL_FLOPS, moved / NOMINAL_BYTES)
+        return max(self.flops(size) / NOMINAL_FLOPS, moved / NOMINAL_BYTES, SECONDS.low)
 
 
 def _log2(count: float) -> float:
