@@ -16,6 +16,7 @@ from hybrid_scheduler.hardware.nodes.slot import Slot
 from hybrid_scheduler.live import machine
 from hybrid_scheduler.live.machine_race import MachineRace
 from hybrid_scheduler.live.models import of_node
+from hybrid_scheduler.live.notifier import Log
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.session import Session
 from hybrid_scheduler.live.simulated_race import SimulatedRace
@@ -23,6 +24,7 @@ from hybrid_scheduler.live.start import LiveStart
 from hybrid_scheduler.live.users_tasks import check_kernel, kernel_like, task_again, task_asked_for
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.physics.device import Device
+from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.store import ModelVersionRow, RunRow, SubmittedTask
 from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS
@@ -135,7 +137,7 @@ def test_what_is_no_kernel_stays_what_it_is() -> None:
 
 def test_learners_of_real_work_are_kept_apart(tmp_path: Path) -> None:
     def saved(number: int, path: Path) -> ModelVersionRow:
-        return ModelVersionRow(number, datetime.now(UTC), "hybrid_ml", 10, None, None, str(path))
+        return ModelVersionRow(number, "hybrid_ml", datetime.now(UTC), 10, None, None, str(path))
 
     simulated = saved(1, tmp_path / "hybrid_ml" / "000001-hybrid_ml.pkl")
     real = saved(2, tmp_path / "machine" / "hybrid_ml" / "000001-hybrid_ml.pkl")
@@ -150,8 +152,10 @@ def test_a_session_of_real_work_has_rows_without_labels_and_figures_without_boun
     plan = Plan.of(start(schedulers=NAMES))
     race: list[MachineRace] = []
 
-    def simulated(self: machine.Machine, schedulers: Mapping[str, Scheduler], *rest: Any) -> MachineRace:
-        race.append(real_race(self, schedulers, *rest, lanes=SimulatedLanes(self.cluster)))
+    def simulated(
+        self: machine.Machine, schedulers: Mapping[str, Scheduler], world: World, seed: int, log: Log
+    ) -> MachineRace:
+        race.append(real_race(self, schedulers, world, seed, log, SimulatedLanes(self.cluster)))
         return race[-1]
 
     real_race = machine.Machine.race

@@ -191,13 +191,14 @@ def test_nobody_gains_by_what_was_measured_for_another() -> None:
 def test_a_turn_comes_to_its_end_before_the_race_stands_still() -> None:
     race = raced()
     stream = on(race)
-    assert race.at_rest
+    rests = [race.at_rest]
     turns(race, stream, 1)
-    assert not race.at_rest
+    rests.append(race.at_rest)
     while race.turn is not None:
         race.go_on(stream, 64)
     halted = race.now
-    assert race.at_rest
+    rests.append(race.at_rest)
+    assert rests == [True, False, True]
     turns(race, stream, 1)
     assert race.now >= halted
 

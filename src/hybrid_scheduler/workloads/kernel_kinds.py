@@ -73,7 +73,7 @@ class KernelKind:
         return per_byte / (per_byte + BALANCE)
 
     def nominal_seconds(self, size: float) -> float:
-        """On a CPU of speed 1: the longer of computing and moving, as a roofline has it, and no less than a task can."""
+        """On a CPU of speed 1: the longer of computing and moving, as a roofline has it; no less than a task may."""
         moved = self.input_bytes(size) + self.output_bytes(size)
         return max(self.flops(size) / NOMINAL_FLOPS, moved / NOMINAL_BYTES, SECONDS.low)
 
