@@ -21,9 +21,12 @@ from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
 from hybrid_scheduler.config.service import SHORTEST_TOKEN, SMALLEST_STORE, ServiceSettings
 from hybrid_scheduler.config.yaml_reader import DEEPEST
 from hybrid_scheduler.hardware.calibration import OTHERS_BUSY
+from hybrid_scheduler.hardware.nodes.kernel_work import KEPT_BYTES
 from hybrid_scheduler.live import backlogs, command_queue, lessons, runner
 from hybrid_scheduler.live.figures import GROUP
 from hybrid_scheduler.live.learning_watch import FIGURES_SECONDS
+from hybrid_scheduler.live.machine_race import ROUND_SECONDS, ROUND_TASKS
+from hybrid_scheduler.live.plan import MACHINE_LOAD, NOMINAL_LOAD
 from hybrid_scheduler.live.totals import RESPONSE_BOUNDS
 from hybrid_scheduler.metrics.overloaded import SERVICE_TIMES
 from hybrid_scheduler.model.objective import BALANCED
@@ -142,6 +145,9 @@ def _facts() -> dict[str, list[str]]:
             f"from {LEAST_TORCH} on; tests run with {TORCH.rpartition('.')[0]}",
             f"of {NOMINAL_FLOPS / 1e9:g} Gflop/s and {NOMINAL_BYTES / 1e9:g} GB/s",
             f"at {len(CALIBRATED_SIZES)} sizes",
+            f"within {ROUND_SECONDS:g} s, at most {ROUND_TASKS}",
+            f"and is {NOMINAL_LOAD:g} by them unless you say otherwise; with one, {MACHINE_LOAD:g}",
+            f"up to {KEPT_BYTES // 2**30} GiB of kernels' data",
         ],
         "tensorboard.md": [f"Every {LOG_EVERY} gradient steps"],
         "quick-start.md": [PYTHON],
