@@ -20,6 +20,8 @@ from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
 from hybrid_scheduler.config.service import SHORTEST_TOKEN, SMALLEST_STORE, ServiceSettings
 from hybrid_scheduler.config.yaml_reader import DEEPEST
+from hybrid_scheduler.executor.driver_thread import INTENSITY
+from hybrid_scheduler.executor.executor import MAX_PENDING
 from hybrid_scheduler.hardware.calibration import OTHERS_BUSY
 from hybrid_scheduler.hardware.nodes.kernel_work import KEPT_BYTES
 from hybrid_scheduler.live import backlogs, command_queue, lessons, runner
@@ -148,6 +150,9 @@ def _facts() -> dict[str, list[str]]:
             f"within {ROUND_SECONDS:g} s, at most {ROUND_TASKS}",
             f"and is {NOMINAL_LOAD:g} by them unless you say otherwise; with one, {MACHINE_LOAD:g}",
             f"up to {KEPT_BYTES // 2**30} GiB of kernels' data",
+            "(by default the bytes of the arguments, at least 1;",
+            f"are those bytes, its intensity counts as {INTENSITY:g}",
+            f"while so many calls ({_spaced(MAX_PENDING)}) are unfinished",
         ],
         "tensorboard.md": [f"Every {LOG_EVERY} gradient steps"],
         "quick-start.md": [PYTHON],
