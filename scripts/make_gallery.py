@@ -79,7 +79,7 @@ def _experiments(scratch: Path) -> list[Run]:
     for name, kind in sorted(experiment_classes().items(), key=lambda each: each[0] == "ablation"):
         folder = scratch / name
         chosen = kind(**(SMALL | SIZES.get(name, {})))
-        write_result(run_experiment(chosen, SEEDS, jobs=usable_cores(), folder=folder), folder)
+        write_result(run_experiment(chosen, SEEDS, jobs=1 if kind.alone else usable_cores(), folder=folder), folder)
         runs.append(open_run(folder))
     return runs
 

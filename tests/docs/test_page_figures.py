@@ -13,7 +13,8 @@ import pytest
 import yaml
 from page_figures import missing, unexplained
 
-from hybrid_scheduler.cli import BAD_INPUT, stored_run
+from hybrid_scheduler.api.run import TRAIN_TASKS
+from hybrid_scheduler.cli import BAD_INPUT, INTERRUPTED, stored_run
 from hybrid_scheduler.cli.pipeline import CALIBRATED_SIZES
 from hybrid_scheduler.cli.serve import UNSUPPORTED
 from hybrid_scheduler.config.files import VARIABLES
@@ -22,6 +23,7 @@ from hybrid_scheduler.config.service import SHORTEST_TOKEN, SMALLEST_STORE, Serv
 from hybrid_scheduler.config.yaml_reader import DEEPEST
 from hybrid_scheduler.executor.driver_thread import INTENSITY
 from hybrid_scheduler.executor.executor import MAX_PENDING
+from hybrid_scheduler.experiments.reality import TOLERANCE
 from hybrid_scheduler.hardware.calibration import OTHERS_BUSY
 from hybrid_scheduler.hardware.nodes.kernel_work import KEPT_BYTES
 from hybrid_scheduler.live import backlogs, command_queue, lessons, runner
@@ -40,6 +42,8 @@ from hybrid_scheduler.physics.optimum import STEPS
 from hybrid_scheduler.physics.response import WINDOW
 from hybrid_scheduler.physics.settings import DOLLARS_PER_KWH
 from hybrid_scheduler.scenario.instances import LOAD
+from hybrid_scheduler.scenario.real_race import LIMIT_SECONDS
+from hybrid_scheduler.scenario.scenario import DEFAULT_LOAD
 from hybrid_scheduler.schedulers.cp_sat import CpSat
 from hybrid_scheduler.schedulers.hybrid_ml import HybridML
 from hybrid_scheduler.schedulers.hybrid_queue import HybridQueue
@@ -153,6 +157,12 @@ def _facts() -> dict[str, list[str]]:
             "(by default the bytes of the arguments, at least 1;",
             f"are those bytes, its intensity counts as {INTENSITY:g}",
             f"while so many calls ({_spaced(MAX_PENDING)}) are unfinished",
+            f"tasks of another seed ({TRAIN_TASKS})",
+            f"({DEFAULT_LOAD:g}) of the twin's capacity",
+            f"({LIMIT_SECONDS:g} s)",
+            f"exit code {INTERRUPTED}",
+            f"(up to {KEPT_BYTES // 2**30} GiB of it)",
+            f"within {TOLERANCE:.0%} for each".replace("%", " %"),
         ],
         "tensorboard.md": [f"Every {LOG_EVERY} gradient steps"],
         "quick-start.md": [PYTHON],
@@ -256,6 +266,8 @@ KNOWN = {
         "(error 48 %; on the GPU 11 %)",
         "(23 %)",
         "by 54 % in the median, half of them by 12 to 126 %",
+        "calls each kernel once",
+        "τ at least 0.8",
     ],
     "tensorboard.md": ["near −1 by construction", "Stable-Baselines3"],
     "index.md": ["at 30 % load"],
