@@ -78,6 +78,8 @@ def test_what_real_work_cannot_do_is_refused(working: LiveService) -> None:
     assert "kernels" in synthetic.json()["error"]["message"]
     unknown = working.client.post("/api/tasks", json=TASK)
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (409, "no_kernel")
+    learned = working.client.post("/api/schedulers/sjf/learn")
+    assert (learned.status_code, learned.json()["error"]["code"]) == (409, "no_labels")
     broken = working.client.post("/api/tasks", json={**TASK, "kind": "sort", "size": 10.5})
     assert broken.status_code == 422
 

@@ -12,6 +12,7 @@ import pytest
 from simulated_lanes import SimulatedLanes
 
 from hybrid_scheduler.config import Config
+from hybrid_scheduler.hardware.nodes.lanes import LaneError
 from hybrid_scheduler.hardware.nodes.slot import Slot
 from hybrid_scheduler.live import machine
 from hybrid_scheduler.live.machine_race import MachineRace
@@ -133,6 +134,16 @@ def test_what_is_no_kernel_stays_what_it_is() -> None:
     for size in (10.5, 0.5, 30_000.0):
         with pytest.raises(InvalidInputError, match="size of sort"):
             check_kernel({**asked, "kind": "sort", "size": size})
+
+
+def test_processes_that_do_not_start_are_an_error_with_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(slots: tuple[Slot, ...], **rest: Any) -> None:
+        raise OSError("too many processes")
+
+    monkeypatch.setattr(machine, "ProcessLanes", refuse)
+    plan = Plan.of(start())
+    with pytest.raises(LaneError, match="cannot be started: too many processes"):
+        plan.race({"sjf": plan.build("sjf")}, lambda level, line: None)
 
 
 def test_learners_of_real_work_are_kept_apart(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hybrid_scheduler.engine.driver import named_failures
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.hardware.nodes.kernel_work import KernelWarmUp, KernelWork
 from hybrid_scheduler.hardware.nodes.kernels_ready import KernelsReady
-from hybrid_scheduler.hardware.nodes.lanes import Lanes, Work
+from hybrid_scheduler.hardware.nodes.lanes import LaneError, Lanes, Work
 from hybrid_scheduler.hardware.nodes.machine import find_slots
 from hybrid_scheduler.hardware.nodes.processes import ProcessLanes
 from hybrid_scheduler.hardware.nodes.slot import Slot
@@ -87,14 +87,13 @@ class Machine:
             lanes: Others than those of the slots.
 
         Raises:
-            OSError: The system does not start the processes.
+            LaneError: The system does not start the processes.
         """
         for scheduler in schedulers.values():
             _rehearse(scheduler, world, seed)
-        warm_up = KernelWarmUp.of(KernelWork(kind, WARM_SIZE, seed) for kind in KERNEL_KINDS)
         return MachineRace(
             schedulers,
-            ProcessLanes(self.slots, warm_up=warm_up) if lanes is None else lanes,
+            self._lanes(seed) if lanes is None else lanes,
             world,
             times=lambda shared: times_for(shared, world.physics),
             work=lambda task: kernel_of(task, seed),
@@ -103,6 +102,13 @@ class Machine:
             limit=LIMIT_SECONDS,
             seed=seed,
         )
+
+    def _lanes(self, seed: int) -> ProcessLanes:
+        warm_up = KernelWarmUp.of(KernelWork(kind, WARM_SIZE, seed) for kind in KERNEL_KINDS)
+        try:
+            return ProcessLanes(self.slots, warm_up=warm_up)
+        except OSError as error:
+            raise LaneError(f"the lanes of this machine cannot be started: {error}") from error
 
 
 def _rehearse(scheduler: Scheduler, world: World, seed: int) -> None:

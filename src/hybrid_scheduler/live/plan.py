@@ -169,7 +169,7 @@ class Plan:
         """The race of these schedulers, which begins.
 
         Raises:
-            OSError: The system does not start the processes of a real node.
+            LaneError: The system does not start the processes of a real node.
         """
         if self.machine is not None:
             return self.machine.race(schedulers, self.world, self.seed, log)

@@ -38,6 +38,7 @@ DRAIN_SECONDS, FLUSH_SECONDS = 5.0, 20.0
 """At the end of a run, for tasks to finish; at the end of the process, for results to be stored."""
 MOST_WAITING = 15_000
 """While every scheduler has more unfinished tasks than this, no user's task is accepted."""
+NO_LABELS = "this race is real work, and the labels in the store are the oracle's, of simulated nodes"
 HURRIED, FEW = 8, 16
 """When more than `HURRIED` commands came together, the next turn races only `FEW` tasks, so that answers come soon."""
 
@@ -177,7 +178,10 @@ class Runner:
         self._saved = time.monotonic()
         if self._learn_at_start:
             self._learn_at_start = False
-            self._lessons.begin_all(self.session)
+            if plan.machine is None:
+                self._lessons.begin_all(self.session)
+            else:
+                self._notifier.log("warning", f"nobody learns from the store: {NO_LABELS}")
         self._learning = LearningWatch(self.session, partial(self._notifier.notify, "info"), self._keep_learning)
         self._notifier.log("info", f"run {run.id} begins: {', '.join(plan.schedulers)}")
 
@@ -370,6 +374,8 @@ class Runner:
         if self.session is None:
             why = "is just beginning; try again in a moment" if self.is_beginning else "is stopped; start it first"
             raise EngineError(f"the race {why}", code="not_running", status=409)
+        if self.session.plan.machine is not None:
+            raise EngineError(NO_LABELS, code="no_labels", status=409)
         return self._lessons.begin(name, self.session)
 
     def watch_lessons(self) -> None:
