@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,15 +19,16 @@ from hybrid_scheduler.engine.driver import Driver, named_failures
 from hybrid_scheduler.engine.live_data import Advance, Effort, Finished, Placement, WaitingTask, Waits
 from hybrid_scheduler.hardware.nodes.lanes import Job, LaneChange, LaneError, Lanes, Report, Work
 from hybrid_scheduler.hardware.nodes.measured_times import Times
-from hybrid_scheduler.hardware.nodes.real_node import LostLaneError, RealNode, Settled
+from hybrid_scheduler.hardware.nodes.real_node import LostLaneError, RealNode
 from hybrid_scheduler.hardware.nodes.real_task import outcome_batch
 from hybrid_scheduler.hardware.nodes.reused_lanes import ReusedLanes
 from hybrid_scheduler.live.machine_lanes import TurnLanes
+from hybrid_scheduler.live.machine_round import Results, TimedDriver, among_themselves, never_begun
 from hybrid_scheduler.live.notifier import Log
 from hybrid_scheduler.live.race import Stream
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError
-from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
-from hybrid_scheduler.model.task import Dependency, FloatArray, Task, TaskBatch, split_dependencies
+from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.model.task import Dependency, FloatArray, Task, TaskBatch
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Scheduler
 
@@ -39,35 +40,6 @@ LATELY = 12.0
 """For each scheduler."""
 NEXT_ROUND = "The next round takes it, in which one scheduler after the other runs the same tasks for real."
 NO_PARENTS: Mapping[int, Sequence[Dependency]] = {}
-
-
-class _TimedDriver(Driver[RealNode]):
-    """Counts the seconds its scheduler takes to decide."""
-
-    deciding_seconds = 0.0
-
-    def ask(self) -> None:
-        began = time.perf_counter()
-        super().ask()
-        self.deciding_seconds += time.perf_counter() - began
-
-
-@dataclass
-class _Results:
-    """What has come of one scheduler's tasks of this round, and of them what nobody was told yet."""
-
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
-    fresh: list[Outcome] = field(default_factory=list)
-    reasons: dict[int, str] = field(default_factory=dict)
-
-    def take(self, settled: Settled) -> None:
-        self.put(settled.outcome, None if settled.error is None else str(settled.error))
-
-    def put(self, outcome: Outcome, reason: str | None) -> None:
-        self.outcomes[outcome.task_id] = outcome
-        self.fresh.append(outcome)
-        if reason is not None:
-            self.reasons[outcome.task_id] = reason
 
 
 class MachineRace:
@@ -114,9 +86,9 @@ class MachineRace:
         self._times = {name: times(self._machine) for name in schedulers}
         self._work, self._ready, self._log, self._limit, self._seed = work, ready, log, limit, seed
         self._lanes: dict[str, TurnLanes] = {}
-        self._drivers: dict[str, _TimedDriver] = {}
+        self._drivers: dict[str, TimedDriver] = {}
         self._replacing: dict[str, Scheduler] = {}
-        self._results = {name: _Results() for name in schedulers}
+        self._results = {name: Results() for name in schedulers}
         for name, scheduler in schedulers.items():
             self._seat(name, scheduler)
         self._up: dict[int, bool] = {}
@@ -243,7 +215,7 @@ class MachineRace:
         for task in self._round:
             if task.task_id not in results.outcomes:
                 moment = max(self._lanes[name].clock(), task.arrival_time)
-                results.put(_never_begun(task, moment), reason)
+                results.put(never_begun(task, moment), reason)
         return len(results.outcomes) - before
 
     def take_out(self, name: str, reason: str, now: float | None = None) -> None:
@@ -317,7 +289,7 @@ class MachineRace:
         if name in self._drivers:
             node.decisions = self._drivers[name].node.decisions
             lanes.carry_over(self._lanes[name])
-        self._lanes[name], self._drivers[name] = lanes, _TimedDriver(scheduler, node, compiled=False)
+        self._lanes[name], self._drivers[name] = lanes, TimedDriver(scheduler, node, compiled=False)
 
     def _machine_is_ready(self) -> bool:
         """Whether every lane that will come up is up and has nothing to do; waits a moment for that."""
@@ -356,7 +328,7 @@ class MachineRace:
         stream.take(self._start + ROUND_SECONDS, ROUND_TASKS)
         drawn, self._queued = self._queued, []
         asked = [(replace(task, arrival_time=self._start), parents) for task, parents in submitted]
-        self._round = _among_themselves([*asked, *drawn])
+        self._round = among_themselves([*asked, *drawn])
         self._rounds += 1
         names = list(self._drivers)
         first = self._rounds % len(names)
@@ -442,30 +414,3 @@ class MachineRace:
         none = {name: outcome_batch([], self.world) for name in self._drivers}
         empty = np.zeros((0, len(self.world.cluster.devices)))
         return Finished([], [], empty[:, 0], empty, none, {name: {} for name in self._drivers})
-
-
-def _never_begun(task: Task, moment: float) -> Outcome:
-    """The outcome of a task that a scheduler never gets."""
-    return Outcome(
-        task_id=task.task_id,
-        arrival_time=task.arrival_time,
-        ready_time=task.arrival_time,
-        decided_time=moment,
-        finish_time=moment,
-        actual_time=0.0,
-        energy=0.0,
-        cost=0.0,
-        failed=True,
-        overtaken=0,
-        parts=(),
-    )
-
-
-def _among_themselves(tasks: Iterable[tuple[Task, Sequence[Dependency]]]) -> list[Task]:
-    """Tasks in order of arrival, each waiting for those of its parents that are among them: the others are over."""
-    ordered = sorted(tasks, key=lambda each: (each[0].arrival_time, each[0].task_id))
-    ids = {task.task_id for task, _ in ordered}
-    return [
-        replace(task, dependencies=tuple(dict.fromkeys(p for p in split_dependencies(parents)[0] if p in ids)))
-        for task, parents in ordered
-    ]
