@@ -21,7 +21,7 @@ from hybrid_scheduler.config.files import VARIABLES
 from hybrid_scheduler.config.sections import PhysicsSection, SimulationSection
 from hybrid_scheduler.config.service import SHORTEST_TOKEN, SMALLEST_STORE, ServiceSettings
 from hybrid_scheduler.config.yaml_reader import DEEPEST
-from hybrid_scheduler.executor.driver_thread import INTENSITY
+from hybrid_scheduler.executor.driver_thread import INTENSITY, MOST_BUNDLED
 from hybrid_scheduler.executor.executor import MAX_PENDING
 from hybrid_scheduler.experiments.reality import TOLERANCE
 from hybrid_scheduler.hardware.calibration import OTHERS_BUSY
@@ -155,6 +155,7 @@ def _facts() -> dict[str, list[str]]:
             f"and is {NOMINAL_LOAD:g} by them unless you say otherwise; with one, {MACHINE_LOAD:g}",
             f"up to {KEPT_BYTES // 2**30} GiB of kernels' data",
             "(by default the bytes of the arguments, at least 1;",
+            f"one decision for up to {MOST_BUNDLED} of a",
             f"are those bytes, its intensity counts as {INTENSITY:g}",
             f"while so many calls ({_spaced(MAX_PENDING)}) are unfinished",
             f"tasks of another seed ({TRAIN_TASKS})",

@@ -330,3 +330,72 @@ def test_more_functions_than_a_lane_remembers(executor: Executor) -> None:
     for _ in range(2):
         futures = [executor.submit(function, kind="made") for function in functions]
         assert [future.result(LONG) for future in futures] == list(range(len(functions)))
+
+
+def odd(number: int) -> object:
+    if number % 5 == 1:
+        raise ValueError(f"{number} is odd")
+    if number % 5 == 2:
+        return threading.Lock()
+    return np.array([number]) if number % 5 == 3 else number
+
+
+def bundled(executor: Executor, function: Callable[[int], object]) -> list[concurrent.futures.Future[Any]]:
+    """Many calls that wait behind others, of a function that is known to be short."""
+    return [executor.submit(function, number, kind="short", size=1) for number in range(40)]
+
+
+def make_short_known(executor: Executor) -> None:
+    for _ in range(4):
+        concurrent.futures.wait([executor.submit(abs, 1, kind="short", size=1) for _ in range(4)])
+
+
+def test_short_calls_travel_together_and_each_has_its_own_end(executor: Executor, tmp_path: Path) -> None:
+    make_short_known(executor)
+    held = Held(executor, tmp_path, 2)
+    decisions, futures = executor.stats().decisions, bundled(executor, odd)
+    cancelled = [futures[number] for number in (0, 17)]
+    assert all(future.cancel() for future in cancelled)
+    held.release()
+    concurrent.futures.wait(futures, LONG)
+    for number, future in enumerate(futures):
+        if future in cancelled:
+            assert future.cancelled()
+        elif number % 5 == 1:
+            error = future.exception()
+            assert isinstance(error, ValueError)
+            assert str(error) == f"{number} is odd"
+            assert "in odd" in str(error.__cause__)
+        elif number % 5 == 2:
+            assert isinstance(future.exception(), TypeError)
+        else:
+            assert future.result() == number
+    assert executor.stats().decisions - decisions < len(futures)
+
+
+def deadly(number: int) -> int:
+    return os.kill(os.getpid(), signal.SIGKILL) or 0 if number == 7 else number
+
+
+def test_a_short_call_that_kills_its_lane_takes_no_other_along(executor: Executor, tmp_path: Path) -> None:
+    make_short_known(executor)
+    held = Held(executor, tmp_path, 2)
+    futures = bundled(executor, deadly)
+    held.release()
+    for number, future in enumerate(futures):
+        if number == 7:
+            assert isinstance(future.exception(LONG), LostLaneError)
+        else:
+            assert future.result(LONG) == number
+
+
+def test_a_short_call_whose_arguments_cannot_be_pickled_takes_no_other_along(
+    executor: Executor, tmp_path: Path
+) -> None:
+    make_short_known(executor)
+    held = Held(executor, tmp_path, 2)
+    values = [threading.Lock() if number == 3 else number for number in range(20)]
+    futures = [executor.submit(repr, value, kind="short", size=1) for value in values]
+    held.release()
+    errors = [future.exception(LONG) for future in futures]
+    assert [number for number, error in enumerate(errors) if error is not None] == [3]

@@ -9,12 +9,21 @@ from __future__ import annotations
 import math
 import pickle
 import sys
+import traceback
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hybrid_scheduler.hardware.nodes.lanes import Place, Work, WorkResult
+from hybrid_scheduler.hardware.nodes.pickling import RemoteTraceback, dumps, portable
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any] | None]
+"""Positional ones and keywords; None for no keywords."""
+Answer = tuple[Any, bytes | None, str]
+"""What became of a call of a bundle: its value, or that as a pickle, or what it raised as a pickle and a traceback."""
+PLAIN = (type(None), bool, int, float, str, bytes)
+"""What can be pickled and read anywhere."""
 
 REMEMBERED = 128
 """Functions a lane keeps at hand; one that was forgotten is sent again."""
@@ -133,11 +142,26 @@ class Call(Work):
         """On CPUs, and on accelerators if it has a form for them."""
         return kind == "cpu" or self._gpu is not None
 
+    @property
+    def bundled_by(self) -> bytes:
+        """What calls have in common that may travel together; empty for one that travels alone."""
+        return self._cpu.digest if self._gpu is None else b""
+
+    @property
+    def arguments_and_keywords(self) -> Arguments:
+        """As a bundle has them."""
+        return self.arguments, self.keywords
+
     def code(self, kind: str) -> Code:
         """The form for a kind of device it runs on."""
         return self._cpu if kind == "cpu" or self._gpu is None else self._gpu
 
-    def sent(self, kind: str, *, known: bool) -> SentCall:
+    @property
+    def count(self) -> int:
+        """How many calls it holds."""
+        return 1
+
+    def sent(self, kind: str, *, known: bool) -> Work:
         """As it travels to a device of this kind, which may know the function."""
         code = self.code(kind)
         return SentCall(code.digest, b"" if known else code.pickled, code.function, self.arguments, self.keywords)
@@ -145,6 +169,85 @@ class Call(Work):
     def run(self, place: Place, begin: float, share: float) -> WorkResult:
         """Run it here, as a lane would."""
         return self.sent(place.kind, known=False).run(place, begin, share)
+
+
+class SentBundle(Work):
+    """Several calls of one function on their way to one lane, which does them one after the other.
+
+    Args:
+        code: The function.
+        calls: Positional arguments and keywords of each.
+    """
+
+    __slots__ = ("calls", "code")
+
+    def __init__(self, code: Code, calls: Sequence[Arguments]) -> None:
+        self.code, self.calls = code, calls
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SentBundle, (self.code, self.calls)
+
+    @property
+    def divisible(self) -> bool:
+        """It is for one lane."""
+        return False
+
+    def runs_on(self, kind: str) -> bool:
+        """See `Work.runs_on`; it was chosen for its lane."""
+        return True
+
+    def run(self, place: Place, begin: float, share: float) -> WorkResult:
+        """Call the function with each; what became of each call (`Answer`)."""
+        function, answers = self.code.load(), list[Answer]()
+        for arguments, keywords in self.calls:
+            try:
+                value = function(*arguments, **(keywords or {}))
+                answers.append((value, None, "") if type(value) in PLAIN else (None, dumps(value), ""))
+            except BaseException as error:  # noqa: BLE001 (it is the answer to this call alone)
+                pickled, text = portable(error)
+                traceback.clear_frames(error.__traceback__)
+                answers.append((None, pickled, text))
+        return WorkResult(answers)
+
+
+class Bundle(Call):
+    """Calls of one function that are so short that they travel together.
+
+    Args:
+        cpu: The function.
+        calls: Positional arguments and keywords of each.
+    """
+
+    __slots__ = ("calls",)
+
+    def __init__(self, cpu: Code, calls: list[Arguments]) -> None:
+        super().__init__(cpu, None, ())
+        self.calls = calls
+
+    @property
+    def count(self) -> int:
+        """How many calls it holds."""
+        return len(self.calls)
+
+    def sent(self, kind: str, *, known: bool) -> Work:
+        """See `Call.sent`."""
+        code = self.code(kind)
+        return SentBundle(Code(code.digest) if known else code, self.calls)
+
+
+def read_answer(answer: Answer) -> tuple[Any, BaseException | None]:
+    """The value a call of a bundle returned, or what it raised."""
+    value, pickled, text = answer
+    if pickled is None:
+        return value, None
+    try:
+        read = pickle.loads(pickled)
+    except Exception as error:  # noqa: BLE001 (the classes of a result may raise anything; it is reported)
+        return None, error
+    if not text:
+        return read, None
+    read.__cause__ = RemoteTraceback(text)
+    return None, read
 
 
 WARM_UP = Call(Code(b"", function=len), None, ((),))

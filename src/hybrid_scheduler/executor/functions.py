@@ -59,6 +59,7 @@ class FunctionLanes(Lanes):
         self._jobs: dict[int, Job] = {}
         """What every lane was given last."""
         self._was_first = [False] * len(self._kinds)
+        self._counts = [1] * len(self._kinds)
 
     @property
     def hardware(self) -> tuple[str, ...]:
@@ -104,6 +105,10 @@ class FunctionLanes(Lanes):
         """Whether the last call that a lane has done was its first of that function."""
         return self._was_first[lane]
 
+    def calls_done(self, lane: int) -> int:
+        """How many calls were in what a lane has done last."""
+        return self._counts[lane]
+
     def _sends_again(self, event: Event) -> bool:
         """Note what a lane knows by now; whether it had forgotten a function, which it is sent again."""
         if isinstance(event, LaneChange):
@@ -114,7 +119,7 @@ class FunctionLanes(Lanes):
             return False
         if event.ending is Ending.DONE:
             digest, known = job.work.code(self._kinds[event.lane]).digest, self._known[event.lane]
-            self._was_first[event.lane] = digest not in known
+            self._was_first[event.lane], self._counts[event.lane] = digest not in known, job.work.count
             known.add(digest)
         elif event.ending is Ending.RAISED and isinstance(event.error, UnknownFunctionError):
             self._known[event.lane].clear()
@@ -140,4 +145,4 @@ class WarmTimes(MeasuredTimes):
     def learn(self, task: Task, lane: int, seconds: float) -> None:
         """See `Times.learn`."""
         if not self._lanes.was_first(lane):
-            super().learn(task, lane, seconds)
+            super().learn(task, lane, seconds / self._lanes.calls_done(lane))

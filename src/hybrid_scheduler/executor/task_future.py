@@ -33,7 +33,7 @@ class TaskFuture(Future[Any]):
     """The result to come of a call. `cancel` takes it back as long as it has not been sent to a device.
 
     Args:
-        submission: What was submitted; let go of once the node has it.
+        submission: What was submitted; let go of when it is over.
         withdraw: Told when it was cancelled, by the thread that cancels.
     """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import traceback
 from types import FunctionType
 from typing import Any
 
@@ -51,3 +52,14 @@ def dumps(value: object) -> bytes:
         pickled: bytes = cloudpickle.dumps(value, PROTOCOL)
         return pickled
     return file.getvalue()
+
+
+def portable(error: BaseException) -> tuple[bytes, str]:
+    """An error as a pickle that can be read, and its traceback as text."""
+    text = "".join(traceback.format_exception(error))
+    try:
+        pickled = dumps(error)
+        pickle.loads(pickled)
+    except Exception:  # noqa: BLE001 (its class may do anything; what it said is kept)
+        pickled = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"), PROTOCOL)
+    return pickled, text

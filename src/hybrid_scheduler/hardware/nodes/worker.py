@@ -19,7 +19,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hybrid_scheduler.hardware.nodes.channel import Channel
-from hybrid_scheduler.hardware.nodes.pickling import PROTOCOL, dumps
+from hybrid_scheduler.hardware.nodes.pickling import PROTOCOL, dumps, portable
 
 if TYPE_CHECKING:
     from hybrid_scheduler.hardware.nodes.lanes import Place
@@ -70,7 +70,7 @@ def serve(channel: Channel, message: bytes | bytearray, place: Place, meter: Met
     except BaseException as error:  # noqa: BLE001 (a job may raise anything, and whoever sent it is told)
         end = monotonic()
         too_large = _is_too_large(error)
-        answer = (TOO_LARGE if too_large else RAISED, start, end, _joules(meter, before), *_portable(error))
+        answer = (TOO_LARGE if too_large else RAISED, start, end, _joules(meter, before), *portable(error))
         traceback.clear_frames(error.__traceback__)
         channel.send(pickle.dumps(answer, PROTOCOL))
         return _is_well(place)
@@ -125,17 +125,6 @@ def _is_too_large(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.cuda.OutOfMemoryError)):
         return True
     return isinstance(error, RuntimeError) and any(text in str(error) for text in OUT_OF_MEMORY)
-
-
-def _portable(error: BaseException) -> tuple[bytes, str]:
-    """An error as a pickle that can be read, and its traceback as text."""
-    text = "".join(traceback.format_exception(error))
-    try:
-        pickled = dumps(error)
-        pickle.loads(pickled)
-    except Exception:  # noqa: BLE001 (its class may do anything; what it said is kept)
-        pickled = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"), PROTOCOL)
-    return pickled, text
 
 
 def _is_well(place: Place) -> bool:
