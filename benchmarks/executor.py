@@ -4,6 +4,7 @@
     python benchmarks/executor.py --ray      # a Ray cluster started here, against bare actors, one call in flight each
 
 Everything is measured in turn, several times over, and medians are compared: what else the machine does falls on all.
+Calls this short travel together (`executor.driver_thread`); what one costs that travels alone is printed too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import hybrid_scheduler as hs
 
 SCHEDULERS = ("hybrid_queue", "sjf")
 LANES = 2
+ALONE = 60.0
+"""A call with a limit of its own travels alone."""
 LONG, SHORT = (4, 0.4), (18, 0.05)
 """How many jobs of how many seconds."""
 
@@ -66,7 +69,7 @@ def ray_rate(calls: int) -> float:
 
 def overhead(node: str, calls: int, repetitions: int) -> dict[str, float]:
     """Print rates; gives the ratios of the medians to the bare one."""
-    bare, ours = list[float](), {name: list[float]() for name in SCHEDULERS}
+    bare, alone, ours = list[float](), list[float](), {name: list[float]() for name in SCHEDULERS}
     decisions = {name: list[float]() for name in SCHEDULERS}
     for _ in range(repetitions):
         if node == "machine":
@@ -79,12 +82,16 @@ def overhead(node: str, calls: int, repetitions: int) -> dict[str, float]:
                 if node == "ray" and name == SCHEDULERS[0]:
                     bare.append(ray_rate(calls))
     what = "ProcessPoolExecutor" if node == "machine" else "bare Ray actors"
+        with hs.Executor(SCHEDULERS[0], node, lanes=LANES, remember=False, limit=ALONE) as executor:
+            alone.append(rate(executor, calls))
     print(f"{calls} functions that do nothing, {LANES} lanes, medians of {repetitions} runs")
     print(f"{what:24} {statistics.median(bare):8.0f} per second")
     ratios = {name: statistics.median(ours[name]) / statistics.median(bare) for name in SCHEDULERS}
     for name in SCHEDULERS:
         per_second, micros = statistics.median(ours[name]), 1e6 * statistics.median(decisions[name])
         print(f"{name:24} {per_second:8.0f} per second, {ratios[name]:.2f} of that; {micros:.0f} µs a decision")
+    per_second = statistics.median(alone)
+    print(f"{SCHEDULERS[0] + ', each alone':24} {per_second:8.0f} per second, {per_second / statistics.median(bare):.2f}")
     return ratios
 
 
