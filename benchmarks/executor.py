@@ -81,17 +81,17 @@ def overhead(node: str, calls: int, repetitions: int) -> dict[str, float]:
                 decisions[name].append(executor.stats().decision_seconds)
                 if node == "ray" and name == SCHEDULERS[0]:
                     bare.append(ray_rate(calls))
-    what = "ProcessPoolExecutor" if node == "machine" else "bare Ray actors"
         with hs.Executor(SCHEDULERS[0], node, lanes=LANES, remember=False, limit=ALONE) as executor:
             alone.append(rate(executor, calls))
+    what = "ProcessPoolExecutor" if node == "machine" else "bare Ray actors"
     print(f"{calls} functions that do nothing, {LANES} lanes, medians of {repetitions} runs")
     print(f"{what:24} {statistics.median(bare):8.0f} per second")
     ratios = {name: statistics.median(ours[name]) / statistics.median(bare) for name in SCHEDULERS}
     for name in SCHEDULERS:
         per_second, micros = statistics.median(ours[name]), 1e6 * statistics.median(decisions[name])
         print(f"{name:24} {per_second:8.0f} per second, {ratios[name]:.2f} of that; {micros:.0f} µs a decision")
-    per_second = statistics.median(alone)
-    print(f"{SCHEDULERS[0] + ', each alone':24} {per_second:8.0f} per second, {per_second / statistics.median(bare):.2f}")
+    per_second, label = statistics.median(alone), f"{SCHEDULERS[0]}, each alone"
+    print(f"{label:24} {per_second:8.0f} per second, {per_second / statistics.median(bare):.2f} of that")
     return ratios
 
 
