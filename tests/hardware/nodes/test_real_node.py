@@ -13,11 +13,11 @@ from hybrid_scheduler.engine.driver import Driver
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.hardware.nodes.lanes import Ending, LaneChange
 from hybrid_scheduler.hardware.nodes.measured_times import Measured, MeasuredTimes
-from hybrid_scheduler.hardware.nodes.real_node import HungError, LostLaneError, RealNode
+from hybrid_scheduler.hardware.nodes.real_node import FailedParentError, HungError, LostLaneError, RealNode
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError, InvalidInputError, SchedulerError
 from hybrid_scheduler.model.node import Change
-from hybrid_scheduler.model.outcome import OutcomeBatch
+from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
@@ -206,6 +206,52 @@ def test_children_wait_for_parents_and_fail_with_them() -> None:
     assert outcomes.task_id[outcomes.failed].tolist() == [1, 3, 4]
     assert outcomes[2].parts[0].start >= outcomes[0].finish_time
     assert "task 1" in str(node.failures()[3])
+
+
+@pytest.mark.parametrize(("ending", "failed"), [(Ending.DONE, []), (Ending.RAISED, [0, 1])])
+@pytest.mark.parametrize("keeping", [True, False])
+def test_a_child_that_arrives_when_its_parent_is_over_runs_or_fails(
+    ending: Ending, failed: list[int], keeping: bool
+) -> None:
+    scheduler = create_scheduler("sjf")
+    lanes = SimulatedLanes(WORLD.cluster, ending=lambda task_id, lane: Ending.DONE if task_id else ending)
+    over: list[Outcome] = []
+    node = a_node(scheduler, lanes, keeping=keeping, settled=lambda settled: over.append(settled.outcome))
+    (parent, run), (_, runs_later) = equal_tasks(2)
+    drive(node, scheduler, [(parent, run), (Task(1, 100.0, 0.5, 1.0, 50.0, dependencies=(0,)), runs_later)])
+    assert [outcome.task_id for outcome in over] == [0, 1]
+    assert [outcome.task_id for outcome in over if outcome.failed] == failed
+    assert over[1].finish_time >= 50.0
+    assert node.unfinished == 0
+
+
+def test_a_chain_of_any_length_fails_with_its_first_task() -> None:
+    scheduler, count = create_scheduler("sjf"), 3000
+    lanes = SimulatedLanes(WORLD.cluster, ending=lambda task_id, lane: Ending.RAISED)
+    work = equal_tasks(count)
+    chain = [(Task(t.task_id, 100.0, 0.5, 1.0, dependencies=tuple(range(t.task_id))[-1:]), w) for t, w in work]
+    node = a_node(scheduler, lanes)
+    assert drive(node, scheduler, chain).failed.all()
+    assert len(lanes.jobs) == 1
+    assert isinstance(node.failures()[count - 1], FailedParentError)
+
+
+@pytest.mark.parametrize("name", ["round_robin", "mct", "fcfs", "sjf", "hybrid_queue", "greedy"])
+def test_a_task_waits_for_the_only_device_that_can_run_it_to_come_back(name: str) -> None:
+    scheduler = create_scheduler(name)
+    lanes = SimulatedLanes(WORLD.cluster, restart=20.0)
+    lanes.change(0.5, LaneChange(0, up=False))
+    lanes.change(20.0, LaneChange(0, up=True))
+    node = a_node(scheduler, lanes)
+    outcomes = drive(node, scheduler, equal_tasks(4, kinds=("cpu",)))
+    assert not outcomes.failed.any(), node.failures()
+    assert {part.device for outcome in outcomes for part in outcome.parts} == {"cpu_0"}
+    assert min(outcomes.finish_time) >= 20.0
+    lanes = SimulatedLanes(WORLD.cluster)
+    lanes.change(0.5, LaneChange(0, up=False, final=True))
+    node = a_node(scheduler, lanes)
+    assert drive(node, scheduler, equal_tasks(4, kinds=("cpu",))).failed.all()
+    assert "none of the devices left" in str(node.failures()[3])
 
 
 def test_lanes_that_never_come_back_end_every_task() -> None:

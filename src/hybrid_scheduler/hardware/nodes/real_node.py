@@ -6,7 +6,6 @@ one at a time. Times are those of the clock: nothing is known before it has happ
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_scheduler.cluster.legality import refuse_illegal
+from hybrid_scheduler.hardware.nodes.arrivals import Arrivals
 from hybrid_scheduler.hardware.nodes.device_queues import DeviceQueues
 from hybrid_scheduler.hardware.nodes.expectations import Expectations
 from hybrid_scheduler.hardware.nodes.kernel_dispatch import KernelDispatch
@@ -56,6 +56,10 @@ class HungError(HybridSchedulerError):
     """A task ran past its limit."""
 
 
+class FailedParentError(HybridSchedulerError):
+    """A task that this one waits for has failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settled:
     """A task that is over.
@@ -79,8 +83,10 @@ class RealNode:
     Used by one thread, but for `post`. The lanes are not closed with it.
 
     A task whose lane is lost is decided again, `retries` times at most; one that its device has no memory for goes to
-    another; one that hangs or raises fails. A part of a split that cannot be, because its work is indivisible or has no
-    form for a device, goes as a whole to the device of the larger share, or to the least-loaded one that can take it.
+    another; one that hangs or raises fails, and so do those that wait for it. One that no device that is up can run
+    waits for one that comes back, and its scheduler is not shown it meanwhile. A part of a split that cannot be,
+    because its work is indivisible or has no form for a device, goes as a whole to the device of the larger share, or
+    to the least-loaded one that can take it.
 
     For a scheduler on estimates, a task of which nothing is known on some device goes there first, in order of arrival,
     devices in turn: so something is measured.
@@ -148,9 +154,9 @@ class RealNode:
         self._generator = np.random.default_rng(seed)
         self._posted: deque[Callable[[], object]] = deque()
         self._is_woken = False
-        self._coming: list[tuple[float, int, RealTask]] = []
-        self._blocked: dict[int, list[RealTask]] = {}
+        self._arrivals = Arrivals()
         self._ready: deque[RealTask] = deque()
+        self._aside: dict[int, RealTask] = {}
         self._room = RoomLists(len(self._hardware))
         self._names = lanes.cluster.names
         self._unknown: dict[int, RealTask] = {}
@@ -204,10 +210,9 @@ class RealNode:
         shown = (
             task if self._scheduler.uses_estimates or math.isnan(task.duration_estimate) else task.without_estimate()
         )
-        unfinished = frozenset(parent for parent in task.dependencies if self._tasks[parent].outcome is None)
-        each = RealTask(task, shown, work, limit, parents=unfinished)
+        each = RealTask(task, shown, work, limit, parents=frozenset(self._tasks[it] for it in task.dependencies))
         self._tasks[task.task_id] = each
-        heapq.heappush(self._coming, (task.arrival_time, task.task_id, each))
+        self._arrivals.add(each)
 
     def post(self, action: Callable[[], object]) -> None:
         """Have something done between two decisions, by the thread that drives the node; from any thread."""
@@ -273,8 +278,7 @@ class RealNode:
                 return Change.REACHED
             if (change := self._nothing_left()) is not None:
                 return change
-            coming = self._coming[0][0] if self._coming else math.inf
-            pause = min(max(min(until, coming) - now, 0.0), LONGEST_WAIT)
+            pause = min(max(min(until, self._arrivals.next) - now, 0.0), LONGEST_WAIT)
 
     def waiting(self) -> WaitingRoom:
         """See `Node.waiting`."""
@@ -327,7 +331,7 @@ class RealNode:
     @property
     def waiting_tasks(self) -> int:
         """How many tasks wait to be started."""
-        return len(self._room) + len(self._ready)
+        return len(self._room) + len(self._ready) + len(self._aside)
 
     @property
     def unfinished(self) -> int:
@@ -367,25 +371,38 @@ class RealNode:
 
     def _admit(self) -> None:
         """Let those in that have arrived."""
-        now = self.now
-        while self._coming and self._coming[0][0] <= now:
-            _, _, each = heapq.heappop(self._coming)
-            if each.outcome is not None:
-                continue
-            if each.parents:
-                for parent in each.parents:
-                    self._blocked.setdefault(parent, []).append(each)
-            else:
-                self._be_ready(each, max(each.task.arrival_time, 0.0))
+        for each in self._arrivals.arrived(self.now):
+            self._let_in(each, max(each.task.arrival_time, 0.0))
+
+    def _let_in(self, each: RealTask, moment: float) -> None:
+        """A task waits for no other any more; or in vain, if one that it waits for has failed."""
+        if (parent := each.failed_parent) is None:
+            self._be_ready(each, moment)
+        else:
+            self._fail(each, failed_with(parent))
 
     def _be_ready(self, each: RealTask, moment: float) -> None:
         each.ready, self._asked = moment, True
-        if not self._dispatches:
+        if self._queues.any_up and not self._runs_now(each):
+            if self._able(each):
+                self._aside[each.task.task_id] = each
+            else:
+                self._fail(each, InvalidInputError(f"task {each.task.task_id} can run on none of the devices left"))
+        elif not self._dispatches:
             self._ready.append(each)
-            return
-        self._room.enter(each, self._expectations.look_up(each))
-        if self._scheduler.uses_estimates and self._expectations.unknown(each):
-            self._unknown[each.task.task_id] = each
+        else:
+            self._room.enter(each, self._expectations.look_up(each))
+            if self._scheduler.uses_estimates and self._expectations.unknown(each):
+                self._unknown[each.task.task_id] = each
+
+    def _leave(self, each: RealTask) -> None:
+        """A task waits no more to be decided."""
+        if self._dispatches:
+            each.overtaken += self._room.overtaken(each)
+            self._room.leave(each)
+            self._unknown.pop(each.task.task_id, None)
+        else:
+            self._ready.remove(each)
 
     def _expect_anew(self) -> None:
         """Where more is known of times by now, look at the waiting tasks again."""
@@ -465,18 +482,10 @@ class RealNode:
     def _place(self, each: RealTask, decision: Decision) -> None:
         """Queue the parts of a decision, as far as the work can be done so."""
         now = self.now
-        if self._dispatches:
-            each.overtaken += self._room.overtaken(each)
-            self._room.leave(each)
-            self._unknown.pop(each.task.task_id, None)
-        else:
-            self._ready.popleft()
+        self._leave(each)
         self.decisions += 1
         self._asked, each.decided = True, now
         parts = self._possible(each, decision)
-        if not parts:
-            self._fail(each, InvalidInputError(f"task {each.task.task_id} has no form for any device that is up"))
-            return
         each.placed, begin = len(parts), 0.0
         for part in parts:
             placed = RealPart(each, part.device, begin, part.share, part.expected)
@@ -496,7 +505,7 @@ class RealNode:
             self._fail(part.owner, CancelledError(f"task {task.task_id} was cancelled"))
 
     def _possible(self, each: RealTask, decision: Decision) -> Sequence[Part]:
-        """The parts as they can be carried out; none when no device that is up can."""
+        """The parts as they can be carried out by devices that are up; one can, as what none can is not shown."""
         if len(decision.parts) > 1:
             if each.work.divisible and all(self._takes(each, part.device) for part in decision.parts):
                 return decision.parts
@@ -505,11 +514,17 @@ class RealNode:
         if self._takes(each, decision.parts[0].device):
             return decision.parts
         up = [lane for lane in range(len(self._hardware)) if self._devices[lane, AVAILABLE] and self._takes(each, lane)]
-        if not up:
-            return ()
         node = self.world.cluster.devices[decision.parts[0].device].node
         devices = self.world.cluster.devices
         return (Part(min(up, key=lambda lane: (devices[lane].node != node, self._devices[lane, QUEUED]))),)
+
+    def _runs_now(self, each: RealTask) -> bool:
+        """Whether a device that is up can run a task."""
+        return any(up and self._takes(each, lane) for lane, up in enumerate(self._devices[:, AVAILABLE].tolist()))
+
+    def _able(self, each: RealTask) -> list[int]:
+        """The lanes that can run a task, now or when they are back."""
+        return [lane for lane, gone in enumerate(self._gone) if not gone and self._takes(each, lane)]
 
     def _takes(self, each: RealTask, lane: int) -> bool:
         return each.work.runs_on(self.world.cluster.devices[lane].kind) and self._hardware[lane] not in each.excluded
@@ -523,6 +538,7 @@ class RealNode:
                 self._gone[event.lane] = event.final
                 if event.up:
                     self._queues.note_lane(event.lane, True)
+                    self._look_again()
                 else:
                     self._go_down(event.lane)
             else:
@@ -534,6 +550,18 @@ class RealNode:
         for part in self._queues.unsent(lane):
             self._void(part.owner)
             self._again(part.owner)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Another set of devices is up: what none of them can run steps aside, and what one can comes back."""
+        if not self._queues.any_up:
+            return
+        for each in [each for each in self._aside.values() if self._runs_now(each) or not self._able(each)]:
+            del self._aside[each.task.task_id]
+            self._be_ready(each, each.ready)
+        for each in [each for each in (*self._ready, *self._room.tasks.values()) if not self._runs_now(each)]:
+            self._leave(each)
+            self._be_ready(each, each.ready)
 
     def _take_report(self, report: Report) -> None:
         part = self._queues.reported(report.number)
@@ -568,7 +596,7 @@ class RealNode:
                 each.excluded |= {self._hardware[part.device]}
                 each.shown_times = None
                 self._void(each)
-                if any(self._takes(each, lane) for lane in range(len(self._hardware))):
+                if self._able(each):
                     self._again(each)
                 else:
                     self._fail(each, report.error or MemoryError("no device has the memory for it"))
@@ -596,31 +624,32 @@ class RealNode:
     def _fail(self, each: RealTask, error: BaseException) -> None:
         each.error = error
         self._void(each)
-        if each.task.task_id in self._room.by_id:
-            self._room.leave(each)
-            self._unknown.pop(each.task.task_id, None)
-        elif each in self._ready:
-            self._ready.remove(each)
+        if each.task.task_id in self._room.by_id or each in self._ready:
+            self._leave(each)
+        self._aside.pop(each.task.task_id, None)
         self._settle(each)
 
     def _settle(self, each: RealTask) -> None:
-        outcome = each.settle(self.now, self._names, self._prices, self._gpu_ids)
-        if self._told is not None:
-            self._told(Settled(each.task, outcome, each.value, each.error))
-        each.value = None
-        if self._observes:
-            self._finished.append(each)
-        for child in self._blocked.pop(each.task.task_id, ()):
-            if child.outcome is not None:
+        """A task is over; where it failed, so are those that wait for it, one after the other: chains may be long."""
+        over = [each]
+        while over:
+            each = over.pop()
+            if each.outcome is not None:
                 continue
-            if outcome.failed:
-                self._fail(child, LostLaneError(f"task {each.task.task_id}, which it waits for, failed"))
-                continue
-            child.parents -= {each.task.task_id}
-            if not child.parents:
-                self._be_ready(child, max(self.now, child.task.arrival_time))
-        if not self._keeping:
-            del self._tasks[each.task.task_id]
+            outcome = each.settle(self.now, self._names, self._prices, self._gpu_ids)
+            if self._told is not None:
+                self._told(Settled(each.task, outcome, each.value, each.error))
+            each.value = None
+            if self._observes:
+                self._finished.append(each)
+            for child in self._arrivals.released(each):
+                if outcome.failed:
+                    child.error = failed_with(each)
+                    over.append(child)
+                else:
+                    self._be_ready(child, max(self.now, child.task.arrival_time))
+            if not self._keeping:
+                del self._tasks[each.task.task_id]
 
     @property
     def _comes_up(self) -> bool:
@@ -629,18 +658,23 @@ class RealNode:
 
     def _nothing_left(self) -> Change | None:
         """Why to stop, if nothing more can happen by itself."""
-        if self._queues.running or self._coming:
+        if self._queues.running or len(self._arrivals):
             return None
         if all(self._gone):
-            for each in [*self._ready, *self._room.tasks.values()]:
+            for each in [*self._ready, *self._room.tasks.values(), *self._aside.values()]:
                 self._fail(each, LostLaneError("every lane is lost and none comes back"))
-        elif self._comes_up and (self._ready or len(self._room)):
+        elif self._comes_up and self.waiting_tasks:
             return None
         if len(self._room):
             return Change.STALLED
         if self._finished:
             return Change.FINISHED
         return None if self._open else Change.OVER
+
+
+def failed_with(parent: RealTask) -> FailedParentError:
+    """Why a task fails that waits for one that has."""
+    return FailedParentError(f"task {parent.task.task_id}, which it waits for, failed")
 
 
 class _TimesById(Mapping[int, FloatArray]):

@@ -14,8 +14,6 @@ from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch, PartRecord
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.physics.world import World
 
-NO_TASKS: frozenset[int] = frozenset()
-
 
 @dataclass(slots=True, eq=False)
 class RealPart:
@@ -94,7 +92,7 @@ class RealTask:
         excluded: Hardware whose memory is too small for it.
         parts: Every part it ever had.
         placed: How many of the last belong to the present decision.
-        parents: Ids it waits for.
+        parents: The tasks it waits for.
         outcome: What came of it; None until then.
         value: The result of its work.
         error: Why it failed.
@@ -115,7 +113,7 @@ class RealTask:
     excluded: frozenset[str] = frozenset()
     parts: list[RealPart] = field(default_factory=list)
     placed: int = 0
-    parents: frozenset[int] = NO_TASKS
+    parents: frozenset[RealTask] = frozenset()
     outcome: Outcome | None = None
     value: Any = None
     error: BaseException | None = None
@@ -124,6 +122,11 @@ class RealTask:
     def current(self) -> list[RealPart]:
         """The parts of the present decision."""
         return self.parts[len(self.parts) - self.placed :]
+
+    @property
+    def failed_parent(self) -> RealTask | None:
+        """A task it waits for, or waited for, that has failed; None when there is none."""
+        return next((parent for parent in self.parents if parent.error is not None), None)
 
     def settle(
         self, now: float, names: Sequence[str], prices: Sequence[float], gpu_ids: Sequence[int | None]
