@@ -149,6 +149,7 @@ def test_a_task_that_kills_every_lane_fails_by_name() -> None:
     outcomes = drive(node, scheduler, equal_tasks(6))
     assert outcomes.task_id[outcomes.failed].tolist() == [3]
     assert isinstance(node.failures()[3], LostLaneError)
+    assert "DIED by request" in str(node.failures()[3].__cause__)
     assert outcomes.part_lost.sum() == 3
 
 

@@ -589,7 +589,9 @@ class RealNode:
             case Ending.HUNG:
                 self._void(each)
                 name = self._names[part.device]
-                self._fail(each, HungError(f"task {each.task.task_id} ran longer than {each.limit:g} s on {name}"))
+                hung = HungError(f"task {each.task.task_id} ran longer than {each.limit:g} s on {name}")
+                hung.__cause__ = report.error
+                self._fail(each, hung)
             case Ending.CANCELLED:
                 self._fail(each, CancelledError(f"task {each.task.task_id} was cancelled"))
             case Ending.TOO_LARGE:
@@ -608,7 +610,9 @@ class RealNode:
                 else:
                     name = self._names[part.device]
                     times = f"{each.losses} times, the last time {name}"
-                    self._fail(each, LostLaneError(f"task {each.task.task_id} lost its lane {times}"))
+                    error = LostLaneError(f"task {each.task.task_id} lost its lane {times}")
+                    error.__cause__ = report.error
+                    self._fail(each, error)
 
     def _void(self, each: RealTask) -> None:
         """The parts of the present decision are in vain; those that run do so to their end, and it does not count."""
