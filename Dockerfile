@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# The service with everything it needs but PostgreSQL and Redis, which are optional. GPUs are simulated: none is needed.
+# The service with everything it needs but PostgreSQL and Redis, which are optional. GPUs are simulated: none is needed, and none is used.
 
 # The dashboard; its build lands in /src/hybrid_scheduler/server/static, where the package looks for it.
 FROM node:22.20-bookworm-slim AS dashboard
