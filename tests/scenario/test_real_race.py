@@ -76,6 +76,13 @@ def test_five_hundred_kernels_on_two_workers(name: str, lanes: ReusedLanes) -> N
     assert run.decision_us > 0.0
 
 
+def test_who_is_never_asked_has_no_time_of_a_decision(lanes: ReusedLanes) -> None:
+    tasks = stream(1, 1.0)
+    race = RealRace(tasks, kernel_works(tasks, 0), lanes, Physics())
+    assert np.isnan(race.run(create_scheduler("mct")).decision_us), "the node tries what it knows nothing of"
+    assert race.run(create_scheduler("round_robin")).decision_us > 0.0
+
+
 @pytest.mark.slow
 def test_what_goes_wrong_is_accounted_for(lanes: ReusedLanes, processes: ProcessLanes) -> None:
     failing = {30: "raises", 60: "hangs", 90: "dies"}

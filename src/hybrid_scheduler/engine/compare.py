@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -48,7 +49,7 @@ class SchedulerResult:
 
     Attributes:
         metrics: Every registered metric of the counted tasks.
-        decision_us: Mean microseconds per decision, by the wall clock.
+        decision_us: Mean microseconds per decision, by the wall clock; not a number where it was never asked.
         learning: What a learner counted (`LEARNING_COUNTERS`).
         gap: How far `makespan` and `avg_response` are above the lower bound of the tasks it finished, as a share of the
             bound; None where there is none.
@@ -63,7 +64,8 @@ class SchedulerResult:
 
     def figures(self) -> dict[str, Value]:
         """All of them, in the words of the document."""
-        return {**self.metrics, "gap": dict(self.gap), "decision_us": self.decision_us, **self.learning}
+        decision_us = None if math.isnan(self.decision_us) else self.decision_us
+        return {**self.metrics, "gap": dict(self.gap), "decision_us": decision_us, **self.learning}
 
     def named_failures(self) -> dict[str, object]:
         """The first failures with their reasons, for a document."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -36,7 +37,8 @@ class RealRun:
 
     Attributes:
         outcomes: One per task, in the order of the tasks.
-        decision_us: Mean microseconds by the clock from the question to the decision carried out, without learning.
+        decision_us: Mean microseconds by the clock from the question to the decision carried out, without learning; not
+            a number where the node itself tried every task on hardware it knew nothing of.
         failures: Why tasks failed, by id.
     """
 
@@ -119,7 +121,7 @@ class _TimedDriver(Driver[RealNode]):
 
     @property
     def decision_us(self) -> float:
-        return self._asking / max(self._started, 1) * 1e6
+        return self._asking / self._started * 1e6 if self._started else math.nan
 
     def ask(self) -> None:
         began = perf_counter()
