@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -126,3 +126,24 @@ class Expectations:
             measured = self._times.of(task)
             times = np.where(np.isnan(measured.sum(axis=0)), times, measured)
         return times
+
+
+class TimesById(Mapping[int, FloatArray]):
+    """What is shown of the times of tasks, by id.
+
+    Args:
+        expectations: What is shown.
+        tasks: The tasks.
+    """
+
+    def __init__(self, expectations: Expectations, tasks: Mapping[int, RealTask]) -> None:
+        self._expectations, self._tasks = expectations, tasks
+
+    def __getitem__(self, task_id: int) -> FloatArray:
+        return self._expectations.of(self._tasks[task_id])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)

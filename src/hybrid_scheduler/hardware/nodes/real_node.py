@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from itertools import islice
@@ -20,12 +20,12 @@ import numpy as np
 from hybrid_scheduler.cluster.legality import refuse_illegal
 from hybrid_scheduler.hardware.nodes.arrivals import Arrivals
 from hybrid_scheduler.hardware.nodes.device_queues import DeviceQueues
-from hybrid_scheduler.hardware.nodes.expectations import Expectations
+from hybrid_scheduler.hardware.nodes.expectations import Expectations, TimesById
 from hybrid_scheduler.hardware.nodes.kernel_dispatch import KernelDispatch
 from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, LaneChange, Lanes, Report, Work
 from hybrid_scheduler.hardware.nodes.measured_times import Times
 from hybrid_scheduler.hardware.nodes.real_room import RealRoom, RoomLists
-from hybrid_scheduler.hardware.nodes.real_task import RealPart, RealTask, outcome_batch
+from hybrid_scheduler.hardware.nodes.real_task import PartsById, RealPart, RealTask, outcome_batch
 from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.device_columns import AVAILABLE, QUEUED
 from hybrid_scheduler.model.errors import HybridSchedulerError, IllegalDecisionError, InvalidInputError
@@ -168,8 +168,8 @@ class RealNode:
         self._kernel_dispatch = None
         if compiled and KernelDispatch.serves(scheduler):
             self._kernel_dispatch = KernelDispatch(scheduler, self._room, self._devices, self._facts, self._generator)
-        self._times_by_id = _TimesById(self._expectations, self._tasks) if scheduler.sees_times else None
-        self._parts_by_id = _PartsById(self._tasks)
+        self._times_by_id = TimesById(self._expectations, self._tasks) if scheduler.sees_times else None
+        self._parts_by_id = PartsById(self._tasks)
         self._finished: list[RealTask] = []
         self._asked = False
         self._open = False
@@ -679,31 +679,3 @@ class RealNode:
 def failed_with(parent: RealTask) -> FailedParentError:
     """Why a task fails that waits for one that has."""
     return FailedParentError(f"task {parent.task.task_id}, which it waits for, failed")
-
-
-class _TimesById(Mapping[int, FloatArray]):
-    def __init__(self, expectations: Expectations, tasks: Mapping[int, RealTask]) -> None:
-        self._expectations, self._tasks = expectations, tasks
-
-    def __getitem__(self, task_id: int) -> FloatArray:
-        return self._expectations.of(self._tasks[task_id])
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._tasks)
-
-    def __len__(self) -> int:
-        return len(self._tasks)
-
-
-class _PartsById(Mapping[int, tuple[Part, ...]]):
-    def __init__(self, tasks: Mapping[int, RealTask]) -> None:
-        self._tasks = tasks
-
-    def __getitem__(self, task_id: int) -> tuple[Part, ...]:
-        return tuple(Part(part.device, part.share, part.expected) for part in self._tasks[task_id].current)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._tasks)
-
-    def __len__(self) -> int:
-        return len(self._tasks)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from hybrid_scheduler.hardware.nodes.lanes import Work
+from hybrid_scheduler.model.decision import Part
 from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch, PartRecord
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.physics.world import World
@@ -160,6 +161,26 @@ class RealTask:
             ),
         )
         return self.outcome
+
+
+class PartsById(Mapping[int, tuple[Part, ...]]):
+    """Where tasks were placed, by id.
+
+    Args:
+        tasks: The tasks.
+    """
+
+    def __init__(self, tasks: Mapping[int, RealTask]) -> None:
+        self._tasks = tasks
+
+    def __getitem__(self, task_id: int) -> tuple[Part, ...]:
+        return tuple(Part(part.device, part.share, part.expected) for part in self._tasks[task_id].current)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
 
 
 def outcome_batch(outcomes: Sequence[Outcome], world: World, least_seconds: FloatArray | None = None) -> OutcomeBatch:
