@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import gc
 import os
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -249,6 +251,8 @@ def test_kind_and_size_are_checked(executor: Executor) -> None:
         executor.submit(abs, 1, size=-1)
     with pytest.raises(InvalidInputError, match="kind is ''"):
         executor.submit(abs, 1, kind="")
+    with pytest.raises(InvalidInputError, match=r"'\\ud800', but .* printable"):
+        executor.submit(abs, 1, kind="\ud800")
 
 
 class Refuses(Scheduler):
@@ -401,3 +405,22 @@ def test_a_short_call_whose_arguments_cannot_be_pickled_takes_no_other_along(
     held.release()
     errors = [future.exception(LONG) for future in futures]
     assert [number for number, error in enumerate(errors) if error is not None] == [3]
+
+
+class Argument:
+    """Travels as nothing."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Argument, ()
+
+
+def test_arguments_are_let_go_of_when_a_call_is_over(executor: Executor) -> None:
+    argument = Argument()
+    held = weakref.ref(argument)
+    executor.submit(callable, argument).result(LONG)
+    del argument
+    until = time.monotonic() + LONG
+    while held() is not None and time.monotonic() < until:  # the thread that placed the call is about to wait again
+        time.sleep(0.01)
+        gc.collect()
+    assert held() is None

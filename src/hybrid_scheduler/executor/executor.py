@@ -127,8 +127,8 @@ class Executor(FuturesExecutor):
         memory = argument_bytes(args, kwargs)
         if kind is None:
             kind = _name_of(fn)
-        elif not (isinstance(kind, str) and 0 < len(kind) <= LONGEST_KIND):
-            raise InvalidInputError(f"kind is {kind!r}, but it must be a text of 1 to {LONGEST_KIND} characters")
+        elif not (isinstance(kind, str) and 0 < len(kind) <= LONGEST_KIND and kind.isprintable()):
+            raise InvalidInputError(f"kind is {kind!r}, but it must be 1 to {LONGEST_KIND} printable characters")
         if size is None:
             size = float(max(memory, 1))
         elif not SIZES.holds(size):

@@ -57,7 +57,7 @@ class FunctionLanes(Lanes):
         self._kinds = [device.kind for device in lanes.cluster.devices]
         self._known: list[set[bytes]] = [set() for _ in self._kinds]
         self._jobs: dict[int, Job] = {}
-        """What every lane was given last."""
+        """What every lane is doing."""
         self._was_first = [False] * len(self._kinds)
         self._counts = [1] * len(self._kinds)
 
@@ -114,7 +114,7 @@ class FunctionLanes(Lanes):
         if isinstance(event, LaneChange):
             self._known[event.lane].clear()
             return False
-        job = self._jobs.get(event.lane)
+        job = self._jobs.pop(event.lane, None)  # its arguments may be large
         if job is None or not isinstance(job.work, Call):
             return False
         if event.ending is Ending.DONE:
