@@ -267,6 +267,17 @@ def test_lanes_that_never_come_back_end_every_task() -> None:
     assert all(isinstance(error, LostLaneError) for error in node.failures().values())
 
 
+def test_lanes_that_never_come_up_are_named() -> None:
+    lanes = SimulatedLanes(WORLD.cluster)
+    lanes.wait(0.0)
+    with pytest.raises(LostLaneError, match="cpu_0, gpu_0, gpu_1 came up: not in 5 s"):
+        a_node(create_scheduler("sjf"), lanes).begin(5.0)
+    for lane in range(3):
+        lanes.change(lanes.clock() + 0.5, LaneChange(lane, up=False, final=True))
+    with pytest.raises(LostLaneError, match="none comes back"):
+        a_node(create_scheduler("sjf"), lanes).begin(5.0)
+
+
 class Idler(Scheduler):
     """Starts nothing."""
 

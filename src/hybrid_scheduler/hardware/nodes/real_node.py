@@ -191,7 +191,8 @@ class RealNode:
                 break
             self._hear(self._lanes.wait(left))
         if not self._queues.any_up:
-            raise LostLaneError(f"none of the lanes {', '.join(self._names)} came up in {patience:g} s")
+            why = "their processes ended, and none comes back" if all(self._gone) else f"not in {patience:g} s"
+            raise LostLaneError(f"none of the lanes {', '.join(self._names)} came up: {why}")
         self._origin = self._lanes.clock()
 
     def add(self, task: Task, work: Work, limit: float = math.inf) -> None:
