@@ -23,7 +23,7 @@ Kinds = Annotated[
     str | None, typer.Option(metavar="KIND,KIND,...", help="Which kernels; all unless given.", show_default=False)
 ]
 Sizes = Annotated[str, typer.Option(metavar="N,N,...", help="Sizes to measure, at least two.")]
-CpuLanes = Annotated[
+Lanes = Annotated[
     int | None,
     typer.Option(
         parser=options.whole(1, 1024),
@@ -48,7 +48,7 @@ def calibrate(
     out: Out = Path("node.yaml"),
     kinds: Kinds = None,
     sizes: Sizes = "100,200,500,1000,2000",
-    cpu_lanes: CpuLanes = None,
+    lanes: Lanes = None,
     source: From = None,
     seed: options.Seed = None,
     json: options.Json = None,
@@ -75,7 +75,7 @@ def calibrate(
         machine = imported.machine
         note(f"read {', '.join(map(str, imported.files))}")
     else:
-        machine = measured(wanted, _whole(sizes), cpu_lanes, settings.simulation.seed if seed is None else seed)
+        machine = measured(wanted, _whole(sizes), lanes, settings.simulation.seed if seed is None else seed)
     table = write_machine(out, machine)
     if json is not None:
         write_json(json, {"node": str(out), "measurements": str(table), **machine.to_json()})
