@@ -62,6 +62,7 @@ def test_a_trace_runs_and_is_kept(hms: Hms, tmp_path: Path, monkeypatch: pytest.
     with closing(sqlite3.connect("data/hybrid_scheduler.db")) as store:
         kept = store.execute("SELECT scheduler_name, energy_consumption FROM scheduler_results").fetchall()
     assert sorted(kept) == [("hybrid_queue", None)] * 4 + [("sjf", None)] * 4
+    assert "run 1 was real work" in hms("report", 1).err
 
 
 @pytest.mark.slow
@@ -120,13 +121,16 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
     words = ("run", "--trace", "kernels.csv", "--scheduler", "round_robin", "--lanes", "1")
     command = [sys.executable, "-m", "hybrid_scheduler", *words]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        until = time.monotonic() + 120.0
-        while not (workers := children.read_text().split()) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert workers
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=120.0)
+        try:
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+            until = time.monotonic() + 120.0
+            while not (workers := children.read_text().split()) and time.monotonic() < until:
+                time.sleep(0.05)
+            assert workers
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=120.0)
+        finally:
+            process.kill()  # its workers end with it, and this test does not wait for its last task
     assert process.returncode == 130, errors
     assert output == b""
     assert b"Traceback" not in errors

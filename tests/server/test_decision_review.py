@@ -133,4 +133,8 @@ def test_without_a_described_node_there_is_nothing_to_consider() -> None:
 
     assert stored_world({}) is None
     assert stored_world({"cluster": {"devices": [{"name": "x", "kind": "abacus"}]}}) is None
-    assert stored_world({"cluster": {"devices": [{"name": "cpu_0", "kind": "cpu", "memory_mb": None}]}}) is not None
+    cluster = {"devices": [{"name": "cpu_0", "kind": "cpu", "memory_mb": None}]}
+    assert stored_world({"cluster": cluster}) is not None
+    assert stored_world({"cluster": cluster, "node": "simulated"}) is not None
+    assert stored_world({"cluster": cluster, "node": "machine"}) is None  # of the live race
+    assert stored_world({"cluster": cluster, "node": {"node": "ray", "lanes": []}}) is None  # of hms run

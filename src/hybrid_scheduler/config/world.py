@@ -10,14 +10,16 @@ from pydantic import ValidationError
 from hybrid_scheduler.config.sections import ClusterSection, PhysicsSection
 from hybrid_scheduler.physics.world import World
 
-REAL = "machine"
-"""What a configuration says of its node where the work was real: nothing says how long it would take elsewhere."""
+SIMULATED = "simulated"
+"""What a configuration says of its node, if anything; of real work nothing says how long it would take elsewhere."""
 
 
 def stored_world(configuration: Mapping[str, Any]) -> World | None:
     """The world of a run; None when the configuration does not describe its devices, or nobody knows their physics."""
     described = configuration.get("cluster")
-    if configuration.get("node") == REAL or not isinstance(described, dict) or "devices" not in described:
+    if configuration.get("node", SIMULATED) != SIMULATED:
+        return None
+    if not isinstance(described, dict) or "devices" not in described:
         return None
     physics = dict(described.get("physics") or configuration.get("physics") or {})
     try:
