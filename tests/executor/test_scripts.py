@@ -80,13 +80,17 @@ def test_an_interrupt_while_a_with_waits_leaves_no_process(tmp_path: Path) -> No
     script = tmp_path / "script.py"
     script.write_text(INTERRUPTED.format(path=str(tmp_path / "pid")))
     process = subprocess.Popen([sys.executable, script], stderr=subprocess.PIPE, text=True)
-    paths = [tmp_path / "pid0", tmp_path / "pid1"]
-    until = time.monotonic() + 120.0
-    while not all(path.exists() for path in paths) and time.monotonic() < until:
-        time.sleep(0.01)
-    pids = [int(path.read_text()) for path in paths]
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120.0)
+    try:
+        paths = [tmp_path / "pid0", tmp_path / "pid1"]
+        until = time.monotonic() + 120.0
+        while not all(path.exists() for path in paths) and time.monotonic() < until:
+            time.sleep(0.01)
+        pids = [int(path.read_text()) for path in paths]
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120.0)
+    finally:
+        process.kill()  # its workers end with it
+        process.wait()
     assert errors.strip().endswith("KeyboardInterrupt")
     for pid in pids:
         with pytest.raises(ProcessLookupError):
