@@ -95,3 +95,29 @@ def test_an_interrupt_while_a_with_waits_leaves_no_process(tmp_path: Path) -> No
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+UNCLOSED = """
+import os, signal, time
+import hybrid_scheduler as hs
+
+def nap(path):
+    open(path + ".new", "w").write(str(os.getpid()))
+    os.rename(path + ".new", path)
+    time.sleep(1000)
+
+executor = hs.Executor(lanes=1, remember=False)
+executor.submit(nap, {path!r})
+while not os.path.exists({path!r}):
+    time.sleep(0.01)
+os.kill(os.getpid(), signal.SIGINT)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.slow
+def test_an_interrupt_outside_of_a_with_ends_the_script_too(tmp_path: Path) -> None:
+    done = run(tmp_path, UNCLOSED.format(path=str(tmp_path / "pid")))
+    assert done.stderr.strip().endswith("KeyboardInterrupt")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

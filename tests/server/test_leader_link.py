@@ -76,7 +76,7 @@ def test_a_follower_passes_commands_on(pair: tuple[Service, Service]) -> None:
     body = {"size": 1.0, "compute_intensity": 0.5, "memory_required": 2.0}
     answer = follower.client.post("/api/tasks", json=body)
     assert answer.status_code == 201
-    assert owner.engine.commands[-1] == ("submit", {**body, "dependencies": []})
+    assert owner.engine.commands[-1] == ("submit", {**body, "kind": None, "dependencies": []})
     assert follower.engine.commands == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import math
+import sys
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -266,7 +267,14 @@ def _keep_times(times: MeasuredTimes) -> None:
 
 @atexit.register
 def _join_all() -> None:
-    """At the interpreter's end calls are waited for, as in `concurrent.futures`."""
+    """At the interpreter's end calls are waited for, as in `concurrent.futures`; not when it ends by Ctrl-C.
+
+    An interrupt can come just before `__exit__` is ready for it, and nobody should have to press twice.
+    """
+    interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
     for driver in list(_OPEN):
-        driver.close()
+        if interrupted:
+            driver.abandon()
+        else:
+            driver.close()
         driver.join()

@@ -220,7 +220,11 @@ class RealNode:
         self._posted.append(action)
         if not self._is_woken:  # else `do_posted` is still to come and finds this
             self._is_woken = True
-            self._lanes.wake()
+            try:
+                self._lanes.wake()
+            except BaseException:
+                self._is_woken = False  # an interrupt came first; the next one must not rely on this wake
+                raise
 
     def do_posted(self) -> None:
         """Do what was posted by now; by the thread that drives the node."""
