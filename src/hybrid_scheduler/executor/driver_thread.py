@@ -58,6 +58,10 @@ class _Counts:
     by_device: dict[str, int] = field(default_factory=dict)
 
 
+HEARING_SECONDS = 1.0
+"""How long somebody who waits for the end may be deaf to an interrupt."""
+
+
 class _TimedDriver(Driver[RealNode]):
     """Measures how long a decision takes."""
 
@@ -172,8 +176,10 @@ class DriverThread:
     def join(self) -> None:
         """Wait for the end; in a callback of a future, which the thread itself runs, it does not."""
         if threading.current_thread() is not self._thread:
-            # Not `Thread.join`: interrupted once, it takes the thread for ended from then on (before Python 3.13).
-            self._over.wait()
+            # Not `Thread.join`: interrupted once, it takes the thread for ended from then on (before Python 3.13). And not
+            # one long wait: a signal that comes just before it begins would be heard of only at its end.
+            while not self._over.wait(HEARING_SECONDS):
+                pass
 
     def stats(self) -> ExecutorStats:
         """What was done so far."""

@@ -45,8 +45,8 @@ FRUITLESS_STARTS = 3
 END_SECONDS = 10.0
 """How long `close` waits for a process that was killed; one that the system itself does not let go stays longer."""
 
-LONGEST_PAUSE = 3600.0
-"""Seconds the system can be asked to wait at once."""
+LONGEST_PAUSE = 1.0
+"""Seconds the system is asked to wait at once: a signal that comes just before would be heard of only after them."""
 
 _LOG = logging.getLogger(__name__)
 
