@@ -176,8 +176,8 @@ class DriverThread:
     def join(self) -> None:
         """Wait for the end; in a callback of a future, which the thread itself runs, it does not."""
         if threading.current_thread() is not self._thread:
-            # Not `Thread.join`: interrupted once, it takes the thread for ended from then on (before Python 3.13). And not
-            # one long wait: a signal that comes just before it begins would be heard of only at its end.
+            # Not `Thread.join`: interrupted once, it takes the thread for ended from then on (before Python 3.13).
+            # And not one long wait: a signal that comes just before it begins would be heard of only at its end.
             while not self._over.wait(HEARING_SECONDS):
                 pass
 
