@@ -92,7 +92,7 @@ def test_what_nobody_can_know_or_run_is_refused(hms: Hms) -> None:
         (("--schedulers", "oracle"), "nobody knows on a real node"),
         (("--schedulers", "heft"), "plans ahead with the times of all tasks"),
         (("--node", "mars"), "node is 'mars', but it must be 'machine', 'ray' or 'ray://HOST:PORT'"),
-        (("--lanes", "1000"), "cpu_lanes is 1000, but it must be from 1 to"),
+        (("--lanes", "1000"), "1000 CPU lanes are asked for, but it must be 1 to"),
     ):
         refused = hms("run", *words)
         assert (refused.code, refused.out) == (2, ""), words

@@ -207,7 +207,7 @@ def test_schedulers_that_cannot_work_are_refused() -> None:
     [
         ({"limit": 0}, "limit is 0"),
         ({"max_pending": 0}, "max_pending is 0"),
-        ({"lanes": 0}, "cpu_lanes is 0"),
+        ({"lanes": 0}, "0 CPU lanes are asked for"),
         ({"node": "moon"}, "node is 'moon'"),
     ],
 )

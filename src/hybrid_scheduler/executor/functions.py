@@ -9,10 +9,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from hybrid_scheduler.executor.call import Call, Code, UnknownFunctionError
-from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, Job, LaneChange, Lanes
+from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, ForwardedLanes, Job, LaneChange, Lanes
 from hybrid_scheduler.hardware.nodes.measured_times import Measured, MeasuredTimes
 from hybrid_scheduler.hardware.nodes.pickling import dumps
-from hybrid_scheduler.model.task import FloatArray, Task
+from hybrid_scheduler.model.task import Task
 
 DIGEST_BYTES = 16
 NAMED = (FunctionType, BuiltinFunctionType, type)
@@ -44,7 +44,7 @@ class Functions:
         return code
 
 
-class FunctionLanes(Lanes):
+class FunctionLanes(ForwardedLanes):
     """Lanes that are sent each function once.
 
     Args:
@@ -52,28 +52,13 @@ class FunctionLanes(Lanes):
     """
 
     def __init__(self, lanes: Lanes) -> None:
-        self._lanes = lanes
-        self.cluster = lanes.cluster
+        super().__init__(lanes)
         self._kinds = [device.kind for device in lanes.cluster.devices]
         self._known: list[set[bytes]] = [set() for _ in self._kinds]
         self._jobs: dict[int, Job] = {}
         """What every lane is doing."""
         self._was_first = [False] * len(self._kinds)
         self._counts = [1] * len(self._kinds)
-
-    @property
-    def hardware(self) -> tuple[str, ...]:
-        """See `Lanes.hardware`."""
-        return self._lanes.hardware
-
-    @property
-    def links(self) -> FloatArray:
-        """See `Lanes.links`."""
-        return self._lanes.links
-
-    def clock(self) -> float:
-        """See `Lanes.clock`."""
-        return self._lanes.clock()
 
     def send(self, lane: int, job: Job) -> None:
         """See `Lanes.send`."""
@@ -88,18 +73,6 @@ class FunctionLanes(Lanes):
     def wait(self, seconds: float) -> list[Event]:
         """See `Lanes.wait`."""
         return [event for event in self._lanes.wait(seconds) if not self._sends_again(event)]
-
-    def cancel(self, lane: int) -> None:
-        """See `Lanes.cancel`."""
-        self._lanes.cancel(lane)
-
-    def wake(self) -> None:
-        """See `Lanes.wake`."""
-        self._lanes.wake()
-
-    def close(self) -> None:
-        """See `Lanes.close`."""
-        self._lanes.close()
 
     def was_first(self, lane: int) -> bool:
         """Whether the last call that a lane has done was its first of that function."""

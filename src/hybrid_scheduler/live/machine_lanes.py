@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from hybrid_scheduler.hardware.nodes.lanes import Event, Job, LaneChange, Lanes
+from hybrid_scheduler.hardware.nodes.lanes import Event, ForwardedLanes, Job, LaneChange
 from hybrid_scheduler.hardware.nodes.reused_lanes import ReusedLanes
 from hybrid_scheduler.model.task import FloatArray
 
 
-class TurnLanes(Lanes):
+class TurnLanes(ForwardedLanes):
     """Lanes for one scheduler of several. Between two of its turns its clock stands still and nothing happens.
 
     Args:
@@ -24,21 +24,12 @@ class TurnLanes(Lanes):
     """
 
     def __init__(self, shared: ReusedLanes, heard: Callable[[LaneChange], None]) -> None:
-        self._shared, self._heard, self.cluster = shared, heard, shared.cluster
+        super().__init__(shared)
+        self._shared, self._heard = shared, heard
         self.seconds = self._moment = 0.0
         self._since: float | None = None
         self._busy = np.zeros(len(self.cluster.devices))
         self._sent: dict[int, float] = {}
-
-    @property
-    def hardware(self) -> tuple[str, ...]:
-        """See `Lanes.hardware`."""
-        return self._shared.hardware
-
-    @property
-    def links(self) -> FloatArray:
-        """See `Lanes.links`."""
-        return self._shared.links
 
     @property
     def idle(self) -> bool:
@@ -78,14 +69,6 @@ class TurnLanes(Lanes):
     def wait(self, seconds: float) -> list[Event]:
         """See `Lanes.wait`."""
         return [] if self._since is None else [self._by_own_clock(event) for event in self._shared.wait(seconds)]
-
-    def cancel(self, lane: int) -> None:
-        """See `Lanes.cancel`."""
-        self._shared.cancel(lane)
-
-    def wake(self) -> None:
-        """See `Lanes.wake`."""
-        self._shared.wake()
 
     def close(self) -> None:
         """Nothing: the lanes belong to all."""

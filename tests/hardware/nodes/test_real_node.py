@@ -14,6 +14,7 @@ from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.hardware.nodes.lanes import Ending, LaneChange
 from hybrid_scheduler.hardware.nodes.measured_times import Measured, MeasuredTimes
 from hybrid_scheduler.hardware.nodes.real_node import FailedParentError, HungError, LostLaneError, RealNode
+from hybrid_scheduler.hardware.nodes.real_task import RealPart, RealTask
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import IllegalDecisionError, InvalidInputError, SchedulerError
 from hybrid_scheduler.model.node import Change
@@ -341,3 +342,17 @@ def test_order_pays_and_costs_nothing() -> None:
     for name in ("sjf", "hybrid_queue"):
         assert response[name] <= 0.6 * response["fcfs"]
         assert makespan[name] <= 1.05 * makespan["fcfs"]
+
+
+def test_joules_are_not_known_while_a_part_in_vain_still_runs() -> None:
+    task = Task(1, 10.0, 0.5, 1.0)
+    each = RealTask(task, task, TimedWork(1, [0.0], [1.0]))
+    each.parts = [
+        RealPart(each, 0, 0.0, 0.5, 0.0, sent=0.0, lost=True),
+        RealPart(each, 1, 0.0, 1.0, 0.0, sent=1.0, start=1.0, end=2.0, joules=30.0, ended=True),
+    ]
+    each.placed = 1
+    assert np.isnan(each.settle(2.0, ("cpu_0", "gpu_0"), (0.1, 0.2), (None, 0)).energy)
+    first = each.parts[0]
+    first.start, first.end, first.joules, first.ended = 0.0, 3.0, 12.0, True
+    assert each.settle(3.0, ("cpu_0", "gpu_0"), (0.1, 0.2), (None, 0)).energy == 42.0

@@ -205,3 +205,50 @@ class Lanes(ABC):
     @abstractmethod
     def close(self) -> None:
         """End every lane, whatever runs there; nothing of them is left. May be called twice."""
+
+
+class ForwardedLanes(Lanes):
+    """The lanes of another pool; a subclass changes what passes between them and the node.
+
+    Args:
+        lanes: The pool. Closing this closes it.
+        cluster: What is said of its devices, instead of what it says itself.
+    """
+
+    def __init__(self, lanes: Lanes, cluster: ClusterSpec | None = None) -> None:
+        self._lanes = lanes
+        self.cluster = lanes.cluster if cluster is None else cluster
+
+    @property
+    def hardware(self) -> tuple[str, ...]:
+        """See `Lanes.hardware`."""
+        return self._lanes.hardware
+
+    @property
+    def links(self) -> FloatArray:
+        """See `Lanes.links`."""
+        return self._lanes.links
+
+    def clock(self) -> float:
+        """See `Lanes.clock`."""
+        return self._lanes.clock()
+
+    def send(self, lane: int, job: Job) -> None:
+        """See `Lanes.send`."""
+        self._lanes.send(lane, job)
+
+    def wait(self, seconds: float) -> list[Event]:
+        """See `Lanes.wait`."""
+        return self._lanes.wait(seconds)
+
+    def cancel(self, lane: int) -> None:
+        """See `Lanes.cancel`."""
+        self._lanes.cancel(lane)
+
+    def wake(self) -> None:
+        """See `Lanes.wake`."""
+        self._lanes.wake()
+
+    def close(self) -> None:
+        """See `Lanes.close`."""
+        self._lanes.close()

@@ -123,8 +123,8 @@ def divide(
         cpu_lanes = 1 if gpus else min(left, LANES_WITHOUT_GPU)
     if not 1 <= cpu_lanes <= min(left, MOST_CPUS):
         raise InvalidInputError(
-            f"cpu_lanes is {cpu_lanes}, but it must be from 1 to {min(left, MOST_CPUS)}, the cores this process may use"
-            + (f" less one for each of {own} GPUs" if own else "")
+            f"{cpu_lanes} CPU lanes are asked for, but it must be 1 to {min(left, MOST_CPUS)}, the cores this process "
+            "may use" + (f" less one for each of {own} GPUs" if own else "")
         )
     ends = [own + left * lane // cpu_lanes for lane in range(cpu_lanes + 1)]
     slots = [

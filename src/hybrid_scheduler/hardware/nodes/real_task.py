@@ -132,7 +132,11 @@ class RealTask:
     def settle(
         self, now: float, names: Sequence[str], prices: Sequence[float], gpu_ids: Sequence[int | None]
     ) -> Outcome:
-        """The outcome of a task that is over: the lane's times, the machine's joules, the price of busy seconds."""
+        """The outcome of a task that is over: the lane's times, the machine's joules, the price of busy seconds.
+
+        A part in vain that still runs is not counted; what it takes nobody knows yet, so the joules are not known then.
+        """
+        runs_on = any(part.is_sent and not part.ended for part in self.parts)
         ran = [part for part in self.parts if part.end >= part.start]
         kept = [part for part in ran if not part.lost]
         failed = self.error is not None
@@ -143,7 +147,7 @@ class RealTask:
             decided_time=self.decided if self.parts else now,
             finish_time=now if failed else max(part.end for part in kept),
             actual_time=0.0 if failed else max(part.end - part.start for part in kept),
-            energy=sum(part.joules for part in ran),
+            energy=math.nan if runs_on else sum(part.joules for part in ran),
             cost=sum(prices[part.device] * (part.end - part.start) for part in ran),
             failed=failed,
             overtaken=self.overtaken,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybrid_scheduler.hardware.nodes.lanes import Event, Job, LaneChange, Lanes, Report
+from hybrid_scheduler.hardware.nodes.lanes import Event, ForwardedLanes, LaneChange, Lanes, Report
 from hybrid_scheduler.hardware.nodes.real_node import LANE_LOST
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.physics.device import ClusterSpec
 
 
-class ReusedLanes(Lanes):
+class ReusedLanes(ForwardedLanes):
     """The same lanes; whoever begins a turn is told what happened to them before.
 
     A turn ends when nothing runs any more. Closing this closes the lanes.
@@ -30,32 +29,13 @@ class ReusedLanes(Lanes):
                 f"the node is described as {_words(cluster)}, but this machine's lanes are {_words(lanes.cluster)}; "
                 "calibrate with as many lanes as are used, or leave the description out"
             )
-        self._lanes = lanes
-        self.cluster = lanes.cluster if cluster is None else cluster
+        super().__init__(lanes, cluster)
         self._known: dict[int, LaneChange] = {}
         self._told: list[Event] = []
 
     def begin_turn(self) -> None:
         """Let the next node use the lanes: `wait` tells it first which are up, and which are gone for good."""
         self._told = list(self._known.values())
-
-    @property
-    def hardware(self) -> tuple[str, ...]:
-        """See `Lanes.hardware`."""
-        return self._lanes.hardware
-
-    @property
-    def links(self) -> FloatArray:
-        """See `Lanes.links`."""
-        return self._lanes.links
-
-    def clock(self) -> float:
-        """See `Lanes.clock`."""
-        return self._lanes.clock()
-
-    def send(self, lane: int, job: Job) -> None:
-        """See `Lanes.send`."""
-        self._lanes.send(lane, job)
 
     def wait(self, seconds: float) -> list[Event]:
         """See `Lanes.wait`."""
@@ -65,18 +45,6 @@ class ReusedLanes(Lanes):
         events = self._lanes.wait(seconds)
         self._note(events)
         return events
-
-    def cancel(self, lane: int) -> None:
-        """See `Lanes.cancel`."""
-        self._lanes.cancel(lane)
-
-    def wake(self) -> None:
-        """See `Lanes.wake`."""
-        self._lanes.wake()
-
-    def close(self) -> None:
-        """See `Lanes.close`."""
-        self._lanes.close()
 
     def _note(self, events: Sequence[Event]) -> None:
         for event in events:
