@@ -82,9 +82,7 @@ def test_a_system_that_binds_nothing() -> None:
 def test_more_lanes_than_cores(lanes: int) -> None:
     with pytest.raises(InvalidInputError, match=f"{lanes} CPU lanes are asked for, but it must be 1 to 8"):
         divide(lanes, [], range(8), 8)
-    with pytest.raises(
-        InvalidInputError, match="1 to 7, the cores this process may use less one for each of 1"
-    ):
+    with pytest.raises(InvalidInputError, match="1 to 7, the cores this process may use less one for each of 1"):
         divide(8, [gpu(0)], range(8), 8)
 
 
