@@ -18,6 +18,7 @@ from hybrid_scheduler.live.clock import Clock
 from hybrid_scheduler.live.plan import Plan
 from hybrid_scheduler.live.quarantine import is_suspect, quarantined
 from hybrid_scheduler.live.session import Session
+from hybrid_scheduler.live.simulated_race import SimulatedRace
 from hybrid_scheduler.live.start import LiveStart
 from hybrid_scheduler.model import ClusterView, Decision, Task
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -32,6 +33,12 @@ FIRST = 5000
 
 def planned(config: Config | None = None, *, trace: Path | None = None, load: float = 0.05) -> Plan:
     return Plan.of(LiveStart(config or Config(), NAMES, trace=trace, load=load, seed=3))
+
+
+def simulated(session: Session) -> SimulatedRace:
+    """Its race, which has a clock that a test can turn."""
+    assert isinstance(session.race, SimulatedRace)
+    return session.race
 
 
 def begun(plan: Plan, left: Sequence[SubmittedTask] = (), said: list[str] | None = None) -> Session:
@@ -182,7 +189,7 @@ def test_who_is_hopelessly_behind_gives_up_and_the_race_goes_on() -> None:
 def test_one_huge_task_does_not_freeze_the_figures() -> None:
     session = begun(replace(planned(), speed=1000.0))
     submit(session, 1e8, 0.5, 0.0, ())
-    session.race.clock.set(0.0)
+    simulated(session).clock.set(0.0)
     until_finished(session, 300)
     assert session.figures.means["round_robin"].tasks > 250
 
@@ -237,7 +244,7 @@ def test_the_end_of_a_run_does_not_take_for_ever(monkeypatch: pytest.MonkeyPatch
     session = begun(replace(planned(load=20.0), flat_out=True), said=said)
     for _ in range(20):
         session.turn()
-    advance = session.race.advance
+    advance = simulated(session).advance
 
     def slowly(until: float) -> object:
         time.sleep(0.05)
@@ -255,12 +262,12 @@ def test_time_stands_still_while_the_race_does() -> None:
     time.sleep(0.05)
     session.turn()
     session.keep_time(False)
-    then, halted = session.race.now, session.race.clock.now()
+    then, halted = session.race.now, simulated(session).clock.now()
     time.sleep(0.1)
-    assert session.race.clock.now() == halted
+    assert simulated(session).clock.now() == halted
     began = time.monotonic()
     session.keep_time(True)
-    assert session.race.clock.now() - halted <= 1000.0 * (time.monotonic() - began) + 1e-6
+    assert simulated(session).clock.now() - halted <= 1000.0 * (time.monotonic() - began) + 1e-6
     time.sleep(0.05)
     session.turn()
     assert session.race.now > then
@@ -297,13 +304,13 @@ def test_the_gap_is_over_the_bound_of_the_same_tasks() -> None:
     """Of each scheduler over what it has finished: the slow lag behind, and are not held to the tasks of others."""
     session = begun(replace(planned(load=0.5), flat_out=True))
     steps: list[Advance] = []
-    advance = session.race.advance
+    advance = simulated(session).advance
 
     def noted(until: float) -> Advance:
         steps.append(advance(until))
         return steps[-1]
 
-    session.race.advance = noted  # type: ignore[method-assign]
+    simulated(session).advance = noted  # type: ignore[method-assign]
     for _ in range(20):
         session.turn()
     raced, told = len(steps), {entry["name"]: entry for entry in session.comparison()}
