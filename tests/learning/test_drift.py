@@ -53,6 +53,23 @@ def test_errors_that_have_grown_fire_before_long() -> None:
     assert found[0] < 300
 
 
+def test_errors_are_learned_anew_and_what_was_far_out_counts_meanwhile() -> None:
+    random, detector = np.random.default_rng(1), trained()
+    detector.forget_errors()
+    # Eight times the errors of before are usual now.
+    assert alarms(detector, random.random((3000, 2)), 8.0 * usual_errors(3000, 2)) == []
+    assert alarms(detector, random.random((300, 2)), 64.0 * usual_errors(300, 3)) != []
+    detector = trained()
+    detector.forget_errors()
+    assert any(detector.notice(np.array([0.5, 0.5]), 5.0) for _ in range(5))
+    detector = trained()
+    detector.forget_errors()
+    assert any(detector.notice(np.array([far, far]), 0.01) for far in (50.0, 500.0, 5000.0))
+    again = DriftDetector.from_arrays(2, detector.figures(), detector.arrays())
+    assert again.figures() == detector.figures()
+    assert again.known == 2000
+
+
 def test_it_is_not_armed_before_it_knows_what_is_usual() -> None:
     detector = DriftDetector(2)
     features = np.random.default_rng(2).random((SETTLING + ARMED - 1, 2))

@@ -290,6 +290,15 @@ def test_outcomes_of_one_moment_are_told_apart() -> None:
     assert learned == pytest.approx(dict(zip(tasks.size.tolist(), outcomes.actual_time.tolist(), strict=True)))
 
 
+def test_a_machine_that_is_not_its_twin_is_no_drift() -> None:
+    """Labels say what the twin takes; the machine takes a third longer, always, and that is learned, not an alarm."""
+    scheduler, found = copy(trained()), race(0.6)
+    slower = [replace(device, speed=device.speed / 1.35, bandwidth=device.bandwidth / 1.35) for device in NODE.devices]
+    Race(found.tasks, World(ClusterSpec(tuple(slower)))).run(scheduler, labels=False)
+    assert scheduler.drifts == 0
+    assert scheduler.refits > 0
+
+
 def test_unlike_gpus_and_noise() -> None:
     rate = 0.6 * 6.0
     tasks = WorkloadGenerator(3).generate("mixed", 3000, rate)

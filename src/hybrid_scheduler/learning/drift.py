@@ -46,6 +46,7 @@ class DriftDetector:
         evidence: The cumulative sum.
         since: Rows since the sum was last zero: those after the change, when there was one.
         alarms: How often it has fired.
+        known: On how many errors rests what is far out, while errors are learned anew; else 0.
     """
 
     def __init__(self, features: int) -> None:
@@ -60,6 +61,13 @@ class DriftDetector:
         self.count, self.seen = 0, 0
         self.low[:], self.high[:] = np.inf, -np.inf
         self.large = self.far = math.inf
+        self.known = 0
+
+    def forget_errors(self) -> None:
+        """Learn anew which errors are usual; until then only what was far out counts, and strange features."""
+        self.known = max(self.known, min(self.count, REFERENCE))
+        self.evidence, self.since, self.count = 0.0, 0, 0
+        self.large = self.far
 
     def learn(self, features: FloatArray, errors: FloatArray) -> None:
         """Take training rows and their honest errors as usual, in place of everything before."""
@@ -76,6 +84,7 @@ class DriftDetector:
         if self.count >= ARMED:
             usual = self.errors[: min(self.count, REFERENCE)]
             self.large, self.far = float(np.quantile(usual, LARGE)), FAR * float(usual.max())
+            self.known = 0
 
     def notice(self, features: FloatArray, error: float) -> bool:
         """Take in a row and the error of its prediction; returns whether the world has changed."""
@@ -97,7 +106,7 @@ class DriftDetector:
 
     def figures(self) -> dict[str, float]:
         """What to save beside `arrays`, fit for JSON."""
-        return {name: getattr(self, name) for name in FIGURES}
+        return {**{name: getattr(self, name) for name in FIGURES}, "known": self.known}
 
     def arrays(self) -> Arrays:
         """The usual errors and ranges, for a file."""
@@ -114,12 +123,13 @@ class DriftDetector:
         detector.errors[:], detector.low[:], detector.high[:] = arrays["errors"], arrays["low"], arrays["high"]
         for name in FIGURES:
             setattr(detector, name, figures[name])
+        detector.known = int(figures.get("known", 0))  # older files lack it
         return detector
 
     def _evidence(self, features: FloatArray, error: float) -> float:
         if self.large == math.inf:
             return 0.0
-        n = min(self.count, REFERENCE) + 1
+        n = max(min(self.count, REFERENCE), self.known) + 1
         if error > self.far:
             result = math.log(AFTER_FAR * n)
         elif error > self.large:

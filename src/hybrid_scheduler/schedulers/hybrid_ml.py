@@ -129,6 +129,7 @@ class HybridML(StaticForest):
         self._waited = 0
         self._next_tree = 0
         self._taught = -1
+        self._usual_of_labels = True
 
     @property
     def wants_labels(self) -> bool:
@@ -146,6 +147,7 @@ class HybridML(StaticForest):
         self._rows = Rows(self.window, self.reservoir, y.shape[1], self.seed)
         self._rows.fill(x[:, :TASK_FIGURES], y)
         self._detector.learn(x, np.abs(honest - y).mean(axis=1))
+        self._usual_of_labels = True
         self._waited, self._score = 0, None
 
     def take_refits(self) -> tuple[Refit, ...]:
@@ -162,10 +164,15 @@ class HybridML(StaticForest):
         """
         self.check_devices(len(label.seconds))
         self._taught = label.task.task_id
+        self._usual_of_labels = True
         self._learn(label.task, log_seconds(label.seconds))
 
     def observe(self, task: Task, decision: Decision, outcome: Outcome) -> None:
-        """Learn from a finished task when no label has come before it: how long its parts took where they ran."""
+        """Learn from a finished task when no label has come before it: how long its parts took where they ran.
+
+        Which errors are usual is learned anew when outcomes take the place of labels: a real machine differs from what
+        the oracle said of its twin, and that alone is no change of the world.
+        """
         state = self.kernel_state()
         if outcome.failed or task.task_id == self._taught or state[NODE_DEVICES] == 0.0:
             return
@@ -176,6 +183,9 @@ class HybridML(StaticForest):
         for part, record in zip(decision.parts, records, strict=True):
             share = part.share if task.width == 1 else 1.0  # a gang takes its time on every device
             targets[part.device] = log_seconds(np.array((record.end - record.start) / (share * stretch)))
+        if self._usual_of_labels:
+            self._detector.forget_errors()
+            self._usual_of_labels = False
         self._learn(task, targets)
 
     def _learn(self, task: Task, targets: FloatArray) -> None:
@@ -240,6 +250,7 @@ class HybridML(StaticForest):
             "detector": detector.figures(),
             "waited": self._waited,
             "next_tree": self._next_tree,
+            "usual_of_labels": self._usual_of_labels,
         }
         return header, {**arrays, **rows.arrays(), **detector.arrays()}
 
@@ -253,6 +264,7 @@ class HybridML(StaticForest):
         self._rows = Rows.from_arrays(self.window, self.reservoir, devices, learning["rows"], arrays)
         self._detector = DriftDetector.from_arrays(FEATURES, learning["detector"], arrays)
         self._score = None
+        self._usual_of_labels = bool(learning.get("usual_of_labels", True))  # older files lack it
         self._waited, self._next_tree = int(learning["waited"]), int(learning["next_tree"]) % self.n_estimators
         if self.model is not None and self.model.forest.predictor != self.predictor:
             self._take_settings(asked)
