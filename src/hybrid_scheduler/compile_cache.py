@@ -25,7 +25,7 @@ def choose_folder() -> None:
     if chosen and not Path(chosen).name.startswith(PREFIX):
         return
     package = Path(__file__).parent
-    sources = sorted(file for room in ROOMS for file in (package / room).rglob("*.py"))
+    sources = [package / "compiled.py", *sorted(file for room in ROOMS for file in (package / room).rglob("*.py"))]
     states = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in sources]
     stamp = blake2b(repr(states).encode(), digest_size=8)
     home = package / "__pycache__"

@@ -11,7 +11,6 @@ from hybrid_scheduler.learning.actions import (
     decode,
     expect_completion,
     first_done,
-    largest_share,
     rank_devices,
     write_parts,
 )
@@ -38,8 +37,6 @@ def test_every_action_once() -> None:
     assert action_count(1, 3, 3) == 10
     meant = [decode(action, 1, FRACTIONS, order) for action in range(10)]
     assert meant == [(0, 1.0), *((device, share) for device in (3, 1, 2) for share in (0.5, 0.8, 1.0))]
-    for position, device in enumerate(order):
-        assert decode(largest_share(position, 1, 3), 1, FRACTIONS, order) == (device, 1.0)
 
 
 def test_ranking(devices: FloatArray) -> None:

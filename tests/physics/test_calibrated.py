@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hybrid_scheduler.model import InvalidInputError, TaskBatch, UnknownNameError
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.calibrated import CalibratedCost, Measurement
-from hybrid_scheduler.physics.device import ClusterSpec
+from hybrid_scheduler.physics.device import ClusterSpec, Device
 
 NODE = ClusterSpec.default(1)
 SIZES = (100.0, 1000.0, 10_000.0)
@@ -57,6 +57,29 @@ def test_busy_neighbours_slow_a_device_down() -> None:
         assert (beside[:, row, 0] / alone[:, row, 0]).tolist() == pytest.approx([1.1, 1.2, 1.3])
     with pytest.raises(InvalidInputError, match=r"others_busy is 1\.5, but it must be a share from 0 to 1"):
         CalibratedCost(rows, others_busy=1.5)
+
+
+def test_what_a_stream_takes_beyond_that() -> None:
+    rows = [Measurement("sort", size, device, 1e-4, 1e-3 * size) for size in (1.0, 100.0) for device in ("a", "b")]
+    cluster = ClusterSpec((Device("a", "cpu"), Device("b", "cpu")))
+    plain = CalibratedCost(rows).times(tasks(1.0, 10.0, kind="sort"), cluster=cluster)
+    stretched = CalibratedCost(rows, at_work={"b": 1.25}).times(tasks(1.0, 10.0, kind="sort"), cluster=cluster)
+    assert (stretched / plain)[..., 0] == pytest.approx(1.0)
+    assert (stretched / plain)[..., 1] == pytest.approx(1.25)
+    with pytest.raises(UnknownNameError, match="device of at_work"):
+        CalibratedCost(rows, at_work={"c": 1.0})
+    with pytest.raises(InvalidInputError, match="at_work of a is 0"):
+        CalibratedCost(rows, at_work={"a": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("launch", "parts"),
+    [(0.5, (0.5, 4.5, 2.0)), (6.0, (6.0, 0.0, 1.0)), (7.0, (7.0, 0.0, 0.0)), (1.0, (1.0, 4.0, 2.0))],
+)
+def test_seconds_that_every_part_pays_are_nowhere_else(launch: float, parts: tuple[float, float, float]) -> None:
+    measured = Measurement("sort", 10.0, "gpu_0", 1.0, 4.0, 2.0).with_launch(launch)
+    assert (measured.launch, measured.compute, measured.transfer) == parts
+    assert measured.seconds == 7.0
 
 
 def test_what_a_size_does_not_tell_is_named() -> None:

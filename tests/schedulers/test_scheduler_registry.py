@@ -7,10 +7,10 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from hybrid_scheduler.model import InvalidInputError, UnknownNameError
-from hybrid_scheduler.schedulers import registry
+from hybrid_scheduler.model.registered import registered
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.random import Random
-from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class, scheduler_names
+from hybrid_scheduler.schedulers.registry import GROUP, create_scheduler, scheduler_class, scheduler_names
 
 BUILT_IN = {"round_robin", "random", "greedy", "cpu_only", "gpu_only", "mct", "oracle"}
 
@@ -56,13 +56,6 @@ def test_seed_reaches_those_who_have_one() -> None:
     assert create_scheduler("greedy", 7).parameters() == {}
 
 
-@pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, EntryPoint]:
-    points: dict[str, EntryPoint] = {}
-    monkeypatch.setattr(registry, "_found", lambda: points)
-    return points
-
-
 @pytest.mark.parametrize(
     ("target", "message"),
     [
@@ -75,7 +68,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, EntryPoint]:
         ("json:dumps", r"scheduler 'mine' \(json:dumps\) is not a subclass of Scheduler"),
     ],
 )
-def test_wrong_registrations(registered: dict[str, EntryPoint], target: str, message: str) -> None:
-    registered["mine"] = EntryPoint("mine", target, registry.GROUP)
+def test_wrong_registrations(monkeypatch: pytest.MonkeyPatch, target: str, message: str) -> None:
+    monkeypatch.setitem(registered(GROUP), "mine", EntryPoint("mine", target, GROUP))
     with pytest.raises(InvalidInputError, match=message):
         create_scheduler("mine")

@@ -121,7 +121,7 @@ def with_tasks(
         ready=grown(state.ready, ready),
         done=grown(state.done, total if observing else 0),
         edges=grown(state.edges, edges + len(tasks.parents)),
-        parts=grown(state.parts, total + max(2, int(state.counters[WIDEST]))),
+        parts=grown(state.parts, total + max(2, int(state.counters[WIDEST])), spare=total),
         room=grown(state.room, total if waiting else 0),
         shortest=grown(state.shortest, total if waiting else 0),
         queues=grown(state.queues, total if recording else 0),
@@ -168,14 +168,20 @@ def with_data(
     return state
 
 
-def grown(rows: NDArray[Any], needed: int) -> NDArray[Any]:
-    """The same rows with space for `needed`; grows by doubling, so that adding one task at a time stays cheap."""
+def grown(rows: NDArray[Any], needed: int, *, spare: int = 0) -> NDArray[Any]:
+    """The same rows with space for `needed`; grows by doubling, so that adding one task at a time stays cheap.
+
+    Args:
+        rows: The rows.
+        needed: How many are wanted.
+        spare: How many more may be: address space, and memory only when it is used.
+    """
     if needed <= len(rows):
         return rows
-    made = np.empty((max(needed, 2 * len(rows)), *rows.shape[1:]), dtype=rows.dtype)
+    made = np.empty((max(needed + spare, 2 * len(rows)), *rows.shape[1:]), dtype=rows.dtype)
     made[: len(rows)] = rows
     # Touched, not only reserved: the loop should not wait for the operating system to hand out pages.
-    made[len(rows) :].view(np.uint8).reshape(-1)[::4096] = 0
+    made[len(rows) : needed].view(np.uint8).reshape(-1)[::4096] = 0
     return made
 
 

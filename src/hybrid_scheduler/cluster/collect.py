@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.state import FAILED, PARTS, TASKS, WIDEST, Records, State
+from hybrid_scheduler.compiled import hot
 from hybrid_scheduler.model.kernel import SPLIT
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray, IntArray
@@ -27,13 +28,19 @@ def collect(state: State, positions: IntArray, world: World) -> OutcomeBatch:
         order = np.argsort(rows, kind="stable")
         rows, owner = rows[order], owner[order]
     else:
-        rows, owner = _parts_among(len(tasks), parts, positions)
+        place = np.full(len(tasks), -1)
+        (rows, owner), _, _ = _columns(len(parts), 2, 0, 0)
+        count = _fill_owners(parts, positions, place, rows, owner)
+        rows, owner = rows[:count], owner[:count]
     serial = bool(state.facts[SPLIT] != 0.0)
-    identity, arrival, ready, finish, failed = _task_columns(tasks, positions)
+    # Made here and filled there: NumPy asks for large pages, compiled code for thousands of small ones.
+    (identity,), (arrival, ready, finish), (failed,) = _columns(len(positions), 1, 3, 1)
+    _fill_tasks(tasks, positions, identity, arrival, ready, finish, failed)
     decided, overtaken = ready, np.zeros(len(positions), dtype=np.int64)
     if len(state.room):
         decided, overtaken = _waiting_columns(tasks, parts, state.room, positions)
-    device, share, start, end, expected, lost = _part_columns(parts, rows)
+    (device,), (share, start, end, expected), (lost,) = _columns(len(rows), 1, 4, 1)
+    _fill_parts(parts, rows, device, share, start, end, expected, lost)
     width = state.features[positions, TASK_WIDTH] if state.counters[WIDEST] > 1 else np.zeros(0)
     watts, price = cluster.column("watts"), physics.busy_price(cluster)
     actual, energy, cost = task_totals(len(positions), owner, device, lost, start, end, watts, price, serial, width)
@@ -84,13 +91,14 @@ def _parts_of(tasks: Records, parts: Records, positions: IntArray) -> tuple[IntA
     return rows, owner
 
 
-@nb.njit(cache=True)
-def _parts_among(tasks: int, parts: Records, positions: IntArray) -> tuple[IntArray, IntArray]:
-    """The same in the order the parts were decided, by going through all parts."""
-    place = np.full(tasks, -1, dtype=np.int32)
+@hot
+def _fill_owners(parts: Records, positions: IntArray, place: IntArray, rows: IntArray, owner: IntArray) -> int:
+    """The parts of these tasks and whose they are, in the order they were decided; returns how many there are.
+
+    `place` is -1 for every task there is.
+    """
     for i in range(len(positions)):
         place[positions[i]] = i
-    rows, owner = np.empty(len(parts), dtype=np.int64), np.empty(len(parts), dtype=np.int64)
     k = 0
     for p in range(len(parts)):
         i = place[parts[p].task]
@@ -98,25 +106,38 @@ def _parts_among(tasks: int, parts: Records, positions: IntArray) -> tuple[IntAr
             rows[k] = p
             owner[k] = i
             k += 1
-    return rows[:k], owner[:k]
+    return k
 
 
-@nb.njit(cache=True)
-def _task_columns(
-    tasks: Records, positions: IntArray
-) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+def _columns(
+    rows: int, whole: int, real: int, truth: int
+) -> tuple[list[IntArray], list[FloatArray], list[NDArray[np.bool_]]]:
+    """So many columns of whole numbers, of real numbers and of truth values, to be filled."""
+    return (
+        [np.empty(rows, dtype=np.int64) for _ in range(whole)],
+        [np.empty(rows) for _ in range(real)],
+        [np.empty(rows, dtype=np.bool_) for _ in range(truth)],
+    )
+
+
+@hot
+def _fill_tasks(
+    tasks: Records,
+    positions: IntArray,
+    identity: IntArray,
+    arrival: FloatArray,
+    ready: FloatArray,
+    finish: FloatArray,
+    failed: NDArray[np.bool_],
+) -> None:
     """Id, arrival, readiness, finish and failure, in one pass over the records."""
-    count = len(positions)
-    identity, failed = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.bool_)
-    arrival, ready, finish = np.empty(count), np.empty(count), np.empty(count)
-    for i in range(count):
+    for i in range(len(positions)):
         task = tasks[positions[i]]
         identity[i] = task.id
         arrival[i] = task.arrival
         ready[i] = task.ready
         finish[i] = task.finish
         failed[i] = task.status == FAILED
-    return identity, arrival, ready, finish, failed
 
 
 @nb.njit(cache=True)
@@ -132,15 +153,19 @@ def _waiting_columns(tasks: Records, parts: Records, room: Records, positions: I
     return decided, overtaken
 
 
-@nb.njit(cache=True)
-def _part_columns(
-    parts: Records, rows: IntArray
-) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+@hot
+def _fill_parts(
+    parts: Records,
+    rows: IntArray,
+    device: IntArray,
+    share: FloatArray,
+    start: FloatArray,
+    end: FloatArray,
+    expected: FloatArray,
+    lost: NDArray[np.bool_],
+) -> None:
     """Device, share, start, end, expected seconds and loss, in one pass over the records."""
-    count = len(rows)
-    device, lost = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.bool_)
-    share, start, end, expected = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
-    for k in range(count):
+    for k in range(len(rows)):
         part = parts[rows[k]]
         device[k] = part.device
         share[k] = part.share
@@ -148,4 +173,3 @@ def _part_columns(
         end[k] = part.end
         expected[k] = part.expected
         lost[k] = part.lost != 0
-    return device, share, start, end, expected, lost

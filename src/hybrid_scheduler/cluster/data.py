@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numba as nb
 import numpy as np
 
-from hybrid_scheduler.cluster.compiled import hot
 from hybrid_scheduler.cluster.state import Records
+from hybrid_scheduler.compiled import hot
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
 

@@ -6,12 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.cluster.compiled import hot, inlined
 from hybrid_scheduler.cluster.data import add_data, add_true_delay
 from hybrid_scheduler.cluster.gangs import widest_possible
-from hybrid_scheduler.cluster.heap import pop
-from hybrid_scheduler.cluster.loop import all_free, carry_out, checked, next_return, next_task, settle, true_times
-from hybrid_scheduler.cluster.queues import advance
+from hybrid_scheduler.cluster.loop import (
+    all_free,
+    arrive,
+    carry_out,
+    checked,
+    copy_times,
+    next_return,
+    next_task,
+    settle,
+    true_times,
+)
+from hybrid_scheduler.cluster.queues import advance, advance_device
 from hybrid_scheduler.cluster.state import (
     ANSWER,
     ASK,
@@ -30,14 +38,12 @@ from hybrid_scheduler.cluster.state import (
     FAILED,
     GROW,
     NEWEST,
-    NEXT,
     NOT_WAITING,
     NOW,
     OUTCOMES,
     PARTS,
     PAUSED,
     QUIET,
-    READY,
     RENEWED,
     ROOM_LOGS,
     SEES_ESTIMATES,
@@ -51,8 +57,9 @@ from hybrid_scheduler.cluster.state import (
     State,
 )
 from hybrid_scheduler.cluster.waiting import enter, leave, pick, pick_ranked, reorder, shortest_seconds, times_overtaken
+from hybrid_scheduler.compiled import hot, inlined
 from hybrid_scheduler.model.device_columns import QUEUED
-from hybrid_scheduler.model.kernel import CHOSEN, WAITING_COUNT, WAITING_LOG
+from hybrid_scheduler.model.kernel import CHOSEN, PART_DEVICE, WAITING_COUNT, WAITING_LOG
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import OVERTAKEN, TASK_MEMORY, TASK_WIDTH, WAITING_SINCE
 
@@ -68,14 +75,6 @@ def any_idle(devices: FloatArray, device_queues: Records) -> bool:
     for d in range(len(device_queues)):
         idle = idle or (devices[d, QUEUED] == 0.0 and device_queues[d].speed > 0.0)
     return idle
-
-
-@inlined
-def copy_times(source: FloatArray, task: int, target: FloatArray, row: int) -> None:
-    """Copy the times of one task."""
-    for kind in range(2):
-        for d in range(source.shape[2]):
-            target[row, kind, d] = source[task, kind, d]
 
 
 @inlined
@@ -124,6 +123,7 @@ def run_dispatch(
     sampled: int,
     ranked: int,
     idle_only: bool,
+    first_fit: bool,
     policy_state: FloatArray,
     expect: Any,
     expect_state: FloatArray,
@@ -149,6 +149,8 @@ def run_dispatch(
         sampled: How many of the others.
         ranked: How many of those of the highest upward rank.
         idle_only: The policy starts nothing while every device is busy, so it need not be asked then.
+        first_fit: The policy starts the first of the tasks shown that it would start alone, so it is shown the shortest
+            alone before it is shown all.
         policy_state: The policy's own state.
         expect: What the scheduler expects of a task that enters, a `numba.cfunc` of `EXPECT_SIGNATURE`; asked when it
             sees that (`SEES_EXPECTED`).
@@ -182,7 +184,8 @@ def run_dispatch(
                 devices, facts, free, device_queues, out, c, tasks, features, realised, ready, done, edges,
                 parts, queues, data, links, savings, clocks[NOW], observing, isolated,
             )  # fmt: skip
-            advance(devices, device_queues, parts, clocks[NOW])  # it is asked again, and shall see what it has done
+            for k in range(c[ANSWER]):  # it is asked again, and shall see what it has done
+                advance_device(devices, device_queues, parts, int(out[k, PART_DEVICE]), clocks[NOW])
         if c[ASK] == ASKING:
             now = clocks[NOW]
             if observing and c[DONE] > 0 and done[0].time <= now:
@@ -192,9 +195,7 @@ def run_dispatch(
                     task = c[NEWEST]
                     leave(room, heap, ages, c, clocks, task)
                     tasks[task].status = FAILED
-                    c[READY], c[DONE] = settle(
-                        tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated
-                    )
+                    settle(tasks, edges, ready, done, c, task, now, observing, isolated)
                 c[ASK] = QUIET
                 continue
             if c[WIDEST] > 1 and c[DOWN] > 0 and next_return(disturbances, c[DISTURBED]) == np.inf:
@@ -204,9 +205,7 @@ def run_dispatch(
                     if features[task, TASK_WIDTH] > possible:
                         leave(room, heap, ages, c, clocks, task)
                         tasks[task].status = FAILED
-                        c[READY], c[DONE] = settle(
-                            tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated
-                        )
+                        settle(tasks, edges, ready, done, c, task, now, observing, isolated)
                     task = older
             if c[WAITING_TASKS] == 0 or (idle_only and not any_idle(devices, device_queues)):
                 c[ASK] = QUIET
@@ -222,39 +221,50 @@ def run_dispatch(
             facts[WAITING_LOG] = clocks[ROOM_LOGS] / c[WAITING_TASKS]
             if not compiled:
                 return DISPATCH
-            count = pick(room, heap, c, shortest, oldest, sampled, candidates)
-            count = pick_ranked(heap, c, features, ranked, candidates, count)
-            for k in range(count):
-                task = candidates[k]
-                for column in range(WAITING_SINCE):
-                    waiting[k, column] = features[task, column]
-                waiting[k, WAITING_SINCE] = tasks[task].ready
-                waiting[k, OVERTAKEN] = times_overtaken(room, ages, c, task)
-                handed = tasks[task].first_data >= 0
-                if sees in (SEES_ESTIMATES, SEES_EXPECTED):
-                    copy_times(nominal, task, waiting_times, k)
-                    if handed:
-                        memory = features[task, TASK_MEMORY]
-                        add_data(tasks, parts, data, links, task, now, memory, waiting_times[k])
-                elif sees == SEES_TRUTH:
-                    true_times(realised, device_queues, task, waiting_times[k])
-                    if handed:
-                        memory = features[task, TASK_MEMORY]
-                        add_true_delay(
-                            tasks, parts, data, links, savings, device_queues, task, memory, now, free,
-                            waiting_times[k], scratch[2],
-                        )  # fmt: skip
-            c[ANSWER] = policy(
-                c[DECISIONS], now, waiting[:count], waiting_times[:count], devices,
-                free if sees == SEES_TRUTH else no_free, facts, policy_state, out,
-            )  # fmt: skip
+            alone = first_fit and shortest > 0
+            first = 0
+            while True:
+                if alone:
+                    count = pick(room, heap, c, 1, 0, 0, candidates)
+                else:
+                    count = pick(room, heap, c, shortest, oldest, sampled, candidates)
+                    count = pick_ranked(heap, c, features, ranked, candidates, count)
+                if count == first:  # there are no others
+                    break
+                for k in range(first, count):
+                    task = candidates[k]
+                    for column in range(WAITING_SINCE):
+                        waiting[k, column] = features[task, column]
+                    waiting[k, WAITING_SINCE] = tasks[task].ready
+                    waiting[k, OVERTAKEN] = times_overtaken(room, ages, c, task)
+                    handed = tasks[task].first_data >= 0
+                    if sees in (SEES_ESTIMATES, SEES_EXPECTED):
+                        copy_times(nominal[task], waiting_times[k])
+                        if handed:
+                            memory = features[task, TASK_MEMORY]
+                            add_data(tasks, parts, data, links, task, now, memory, waiting_times[k])
+                    elif sees == SEES_TRUTH:
+                        true_times(realised, device_queues, task, waiting_times[k])
+                        if handed:
+                            memory = features[task, TASK_MEMORY]
+                            add_true_delay(
+                                tasks, parts, data, links, savings, device_queues, task, memory, now, free,
+                                waiting_times[k], scratch[2],
+                            )  # fmt: skip
+                c[ANSWER] = policy(
+                    c[DECISIONS], now, waiting[first:count], waiting_times[first:count], devices,
+                    free if sees == SEES_TRUTH else no_free, facts, policy_state, out,
+                )  # fmt: skip
+                if c[ANSWER] > 0 or not alone:
+                    break
+                alone, first = False, count
             if c[ANSWER] == 0:
                 c[ASK] = QUIET
                 continue
             row = out[CHOSEN, 0]
-            if not (row >= 0.0 and row < count and row == np.floor(row)):
+            if not (row >= 0.0 and row < count - first and row == np.floor(row)):
                 return NOT_WAITING
-            c[CURRENT] = candidates[int(row)]
+            c[CURRENT] = candidates[first + int(row)]
             continue
         task, on_heap = next_task(tasks, ready, c)
         arrives = np.inf
@@ -279,16 +289,10 @@ def run_dispatch(
         clocks[NOW] = now
         advance(devices, device_queues, parts, now)
         while task >= 0 and (arrives if isolated else tasks[task].due) <= now:
-            if on_heap:
-                c[READY] = pop(ready, c[READY])
-            else:
-                c[NEXT] += 1
-            tasks[task].ready = now
-            if isolated and tasks[task].first_part < 0:
-                tasks[task].arrival = now
+            arrive(tasks, ready, c, task, on_heap, now, isolated)
             if tasks[task].status == DOOMED:
                 tasks[task].status = FAILED
-                c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated)
+                settle(tasks, edges, ready, done, c, task, now, observing, isolated)
             else:
                 key = now
                 if sees == SEES_ESTIMATES:

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.cluster.arrays import grown
-from hybrid_scheduler.cluster.compiled import hot
 from hybrid_scheduler.cluster.data import linked_parents
 from hybrid_scheduler.cluster.queues import advance
 from hybrid_scheduler.cluster.state import (
@@ -25,6 +24,7 @@ from hybrid_scheduler.cluster.state import (
     State,
 )
 from hybrid_scheduler.cluster.waiting import new_ages
+from hybrid_scheduler.compiled import hot
 from hybrid_scheduler.model.task import FloatArray
 
 

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 
-from hybrid_scheduler.cluster.compiled import hot
 from hybrid_scheduler.cluster.data import data_on, saved_seconds
 from hybrid_scheduler.cluster.queues import SHARE_TOLERANCE, append_part, illegal, set_head
 from hybrid_scheduler.cluster.state import (
@@ -22,12 +21,11 @@ from hybrid_scheduler.cluster.state import (
     PLACED,
     Records,
 )
-from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED
+from hybrid_scheduler.compiled import hot
+from hybrid_scheduler.model.device_columns import ANY_NODE, AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED
 from hybrid_scheduler.model.kernel import MEMORY_POLICY, PART_DEVICE, PART_EXPECTED, PART_SHARE
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
-
-ANY_NODE = -1.0
 
 
 @hot

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from hybrid_scheduler.cluster.compiled import hot
 from hybrid_scheduler.cluster.state import Records
+from hybrid_scheduler.compiled import hot, inlined
+
+
+@inlined
+def before(time: float, identity: int, other_time: float, other_identity: int) -> bool:
+    """Whether a task comes before another one."""
+    return time < other_time or (time == other_time and identity < other_identity)
+
+
+@inlined
+def put(heap: Records, at: int, time: float, identity: int, task: int) -> None:
+    """Write an entry."""
+    heap[at].time = time
+    heap[at].id = identity
+    heap[at].task = task
 
 
 @hot
@@ -14,14 +26,11 @@ def push(heap: Records, size: int, time: float, identity: int, task: int) -> int
     i = size
     while i > 0:
         up = (i - 1) >> 1
-        above = heap[up]
-        if above.time < time or (above.time == time and above.id < identity):
+        if before(heap[up].time, heap[up].id, time, identity):
             break
-        _copy(heap, up, i)
+        put(heap, i, heap[up].time, heap[up].id, heap[up].task)
         i = up
-    heap[i].time = time
-    heap[i].id = identity
-    heap[i].task = task
+    put(heap, i, time, identity, task)
     return size + 1
 
 
@@ -35,25 +44,11 @@ def pop(heap: Records, size: int) -> int:
         child = 2 * i + 1
         if child >= size:
             break
-        if child + 1 < size and _before(heap[child + 1], heap[child].time, heap[child].id):
+        if child + 1 < size and before(heap[child + 1].time, heap[child + 1].id, heap[child].time, heap[child].id):
             child += 1
-        if not _before(heap[child], time, identity):
+        if not before(heap[child].time, heap[child].id, time, identity):
             break
-        _copy(heap, child, i)
+        put(heap, i, heap[child].time, heap[child].id, heap[child].task)
         i = child
-    heap[i].time = time
-    heap[i].id = identity
-    heap[i].task = task
+    put(heap, i, time, identity, task)
     return size
-
-
-@hot
-def _before(entry: Any, time: float, identity: int) -> bool:
-    return entry.time < time or (entry.time == time and entry.id < identity)  # type: ignore[no-any-return]
-
-
-@hot
-def _copy(heap: Records, source: int, target: int) -> None:
-    heap[target].time = heap[source].time
-    heap[target].id = heap[source].id
-    heap[target].task = heap[source].task

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_scheduler.cluster.compiled import hot, inlined
 from hybrid_scheduler.cluster.data import add_data, add_true_data, data_on
 from hybrid_scheduler.cluster.gangs import gather, place_gang
-from hybrid_scheduler.cluster.heap import pop, push
+from hybrid_scheduler.cluster.heap import before, pop, push
 from hybrid_scheduler.cluster.queues import advance, fit, illegal, place, release
 from hybrid_scheduler.cluster.state import (
     ANSWER,
@@ -39,6 +38,7 @@ from hybrid_scheduler.cluster.state import (
     Records,
     State,
 )
+from hybrid_scheduler.compiled import hot, inlined
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY, TASK_WIDTH
 
@@ -58,9 +58,21 @@ def next_task(tasks: Records, ready: Records, counters: IntArray) -> tuple[int, 
     if arriving < 0:
         return top.task, True
     other = tasks[arriving]
-    if top.time < other.due or (top.time == other.due and top.id < other.id):
+    if before(top.time, top.id, other.due, other.id):
         return top.task, True
     return arriving, False
+
+
+@inlined
+def arrive(tasks: Records, ready: Records, c: IntArray, task: int, on_heap: bool, now: float, isolated: bool) -> None:
+    """Take the task that `next_task` found; it is ready now."""
+    if on_heap:
+        c[READY] = pop(ready, c[READY])
+    else:
+        c[NEXT] += 1
+    tasks[task].ready = now
+    if isolated and tasks[task].first_part < 0:
+        tasks[task].arrival = now
 
 
 @hot
@@ -78,22 +90,28 @@ def settle(
     edges: Records,
     ready: Records,
     done: Records,
-    ready_size: int,
-    done_size: int,
+    c: IntArray,
     task: int,
     finish: float,
     observing: bool,
     isolated: bool,
-) -> tuple[int, int]:
-    """Note when a placed or failed task ends and release its children; returns the sizes of both heaps."""
+) -> None:
+    """Note when a placed or failed task ends and release its children."""
     tasks[task].finish = finish
     if tasks[task].status == FAILED:
         tasks[task].part_count = 0
     if observing:
-        done_size = push(done, done_size, finish, tasks[task].id, task)
+        c[DONE] = push(done, c[DONE], finish, tasks[task].id, task)
     if tasks[task].first_edge >= 0:
-        ready_size = release(tasks, edges, ready, ready_size, task, finish, isolated)
-    return ready_size, done_size
+        c[READY] = release(tasks, edges, ready, c[READY], task, finish, isolated)
+
+
+@inlined
+def copy_times(source: FloatArray, target: FloatArray) -> None:
+    """Copy the times of one task."""
+    for kind in range(2):
+        for d in range(source.shape[1]):
+            target[kind, d] = source[kind, d]
 
 
 @hot
@@ -163,7 +181,7 @@ def carry_out(
         c[PARTS] += count
     else:
         tasks[task].status = FAILED
-    c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, finish, observing, isolated)
+    settle(tasks, edges, ready, done, c, task, finish, observing, isolated)
 
 
 @inlined
@@ -253,17 +271,11 @@ def run(
         if stranded and next_return(disturbances, c[DISTURBED]) < np.inf:
             clocks[FLOOR] = next_return(disturbances, c[DISTURBED])
             continue
-        if on_heap:
-            c[READY] = pop(ready, c[READY])
-        else:
-            c[NEXT] += 1
+        arrive(tasks, ready, c, task, on_heap, now, isolated)
         clocks[NOW] = now
-        tasks[task].ready = now
-        if isolated and tasks[task].first_part < 0:
-            tasks[task].arrival = now
         if doomed or stranded:
             tasks[task].status = FAILED
-            c[READY], c[DONE] = settle(tasks, edges, ready, done, c[READY], c[DONE], task, now, observing, isolated)
+            settle(tasks, edges, ready, done, c, task, now, observing, isolated)
             continue
         advance(devices, device_queues, parts, now)
         c[CURRENT] = task
@@ -273,9 +285,7 @@ def run(
             return DECIDE
         handed = tasks[task].first_data >= 0
         if sees == SEES_ESTIMATES and handed:
-            for d in range(scratch.shape[1]):
-                scratch[FIXED, d] = nominal[task, FIXED, d]
-                scratch[SHARED, d] = nominal[task, SHARED, d]
+            copy_times(nominal[task], scratch)
             add_data(tasks, parts, data, links, task, now, features[task, TASK_MEMORY], scratch)
             c[ANSWER] = policy(number, now, features[task], devices, scratch[:2], no_free, facts, policy_state, out)
         elif sees == SEES_ESTIMATES:

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from hybrid_scheduler.cluster.compiled import hot, inlined
 from hybrid_scheduler.cluster.data import data_on, saved_seconds
 from hybrid_scheduler.cluster.heap import push
 from hybrid_scheduler.cluster.state import DOOMED, FAILED, ILLEGAL, PLACED, UNDECIDED, Records
+from hybrid_scheduler.compiled import hot, inlined
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED, SINCE
 from hybrid_scheduler.model.kernel import MEMORY_POLICY, PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray
@@ -28,16 +28,21 @@ SHARE_TOLERANCE = 1e-12
 def advance(devices: FloatArray, device_queues: Records, parts: Records, now: float) -> None:
     """Let finished parts leave the queues and bring the visible columns up to date."""
     for d in range(len(device_queues)):
-        queue = device_queues[d]
-        if queue.head_end <= now:
-            p = queue.head
-            while p >= 0 and parts[p].end <= now:
-                queue.expected -= parts[p].expected
-                devices[d, QUEUED] -= 1.0
-                p = parts[p].next
-            set_head(devices, device_queues, parts, d, p)
-        if queue.head < 0:
-            continue
+        advance_device(devices, device_queues, parts, d, now)
+
+
+@inlined
+def advance_device(devices: FloatArray, device_queues: Records, parts: Records, d: int, now: float) -> None:
+    """The same for one device."""
+    queue = device_queues[d]
+    if queue.head_end <= now:
+        p = queue.head
+        while p >= 0 and parts[p].end <= now:
+            queue.expected -= parts[p].expected
+            devices[d, QUEUED] -= 1.0
+            p = parts[p].next
+        set_head(devices, device_queues, parts, d, p)
+    if queue.head >= 0:
         backlog = queue.expected
         if queue.head_start <= now:
             ran = now - queue.head_start

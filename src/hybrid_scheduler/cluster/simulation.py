@@ -117,6 +117,7 @@ class Waiting:
         sampled: How many of the others.
         ranked: How many of those of the highest upward rank, where tasks have one (`Simulation.rank`).
         idle_only: The scheduler starts nothing while every device is busy.
+        first_fit: A compiled policy starts the first of the tasks shown that it would start alone.
     """
 
     shortest: int
@@ -124,6 +125,7 @@ class Waiting:
     sampled: int
     ranked: int
     idle_only: bool
+    first_fit: bool = False
 
 
 class Simulation:
@@ -330,6 +332,7 @@ class Simulation:
             self._waiting.sampled,
             self._waiting.ranked if self._ranked else 0,
             self._waiting.idle_only,
+            self._waiting.first_fit,
             policy_state,
             *expectation,
             NO_FREE,

@@ -49,7 +49,7 @@ RENEWED: Final = 16
 ENTERED: Final = 17
 """Counter: where in `ages` the next task that enters the waiting room is noted."""
 AGES: Final = 18
-"""Counter: how much of `ages` is in use."""
+"""Counter: how much of `ages` is in use; 0 while so few tasks wait that they are counted one by one."""
 DATA_ROWS: Final = 19
 """Counter: how much of `data` is in use."""
 WIDEST: Final = 20
@@ -180,6 +180,7 @@ infinity)."""
 ROOM: Final = np.dtype(
     [
         ("turn", np.int64),
+        ("log", np.float64),
         ("rank", np.int32),
         ("older", np.int32),
         ("newer", np.int32),
@@ -188,9 +189,9 @@ ROOM: Final = np.dtype(
     ],
     align=True,
 )
-"""A task's place in the waiting room: the number its decision would have if nobody overtook anybody, its index in the
-heap by expected seconds, its neighbours in the list by time of entering (-1: none), and its index in `ages`. What is
-left when it goes: how often it was `overtaken`, whenever it waited."""
+"""A task's place in the waiting room: the number its decision would have if nobody overtook anybody, the logarithm of
+its expected seconds, its index in the heap by expected seconds, its neighbours in the list by time of entering (-1:
+none), and its index in `ages`. What is left when it goes: how often it was `overtaken`, whenever it waited."""
 
 EDGE: Final = np.dtype([("child", np.int32), ("next", np.int32)], align=True)
 DATA: Final = np.dtype([("mb", np.float64), ("parent", np.int32), ("next", np.int32)], align=True)

@@ -2,8 +2,9 @@
 
 A binary heap orders them by (expected seconds, id) and a linked list by the time they entered, so that a task enters
 and leaves in the logarithm of the room, and the few shortest and the few oldest are found without a look at the rest.
-A tree of sums (Fenwick 1994) counts those who are older than a task, which says how often it was overtaken: the number
-its decision has, plus those who were before it and still wait, less the number it would have had in its turn.
+Where many wait, a tree of sums (Fenwick 1994) counts those who are older than a task, which says how often it was
+overtaken: the number its decision has, plus those who were before it and still wait, less the number it would have had
+in its turn.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 
 import numpy as np
 
-from hybrid_scheduler.cluster.compiled import hot, inlined
+from hybrid_scheduler.cluster.heap import before, put
 from hybrid_scheduler.cluster.state import (
     AGES,
     DECISIONS,
@@ -24,6 +25,7 @@ from hybrid_scheduler.cluster.state import (
     WAITS,
     Records,
 )
+from hybrid_scheduler.compiled import hot, inlined
 from hybrid_scheduler.model.device_columns import GPU, KIND, MEMORY
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_RANK
@@ -31,6 +33,8 @@ from hybrid_scheduler.physics.optimum import gang_optimum
 
 SHORTEST = 1e-9
 """Seconds below which two tasks count as equally short."""
+FEW = 32
+"""While no more tasks wait, those older than one of them are counted by going from one to the next."""
 FEW_AGES = 512
 """A tree of sums that is short stays in the fastest memory."""
 
@@ -68,14 +72,8 @@ def enter(
     key: float,
 ) -> None:
     """Let a task wait; `key` is what it is expected to take."""
-    if c[ENTERED] == c[AGES]:
-        number_anew(room, ages, c)
-    age = c[ENTERED]
-    c[ENTERED] = age + 1
-    _count(ages, c[AGES], age, 1)
     tasks[task].status = WAITS
     room[task].turn = c[DECISIONS] + c[WAITING_TASKS]
-    room[task].age = age
     room[task].older = c[NEWEST]
     room[task].newer = -1
     if c[NEWEST] >= 0:
@@ -85,7 +83,14 @@ def enter(
     c[NEWEST] = task
     size = c[WAITING_TASKS]
     c[WAITING_TASKS] = size + 1
-    clocks[ROOM_LOGS] += math.log(max(key, SHORTEST))
+    if c[ENTERED] < c[AGES]:
+        room[task].age = c[ENTERED]
+        _count(ages, c[AGES], c[ENTERED], 1)
+        c[ENTERED] += 1
+    elif c[AGES] > 0 or size >= FEW:
+        number_anew(room, ages, c)
+    room[task].log = math.log(max(key, SHORTEST))
+    clocks[ROOM_LOGS] += room[task].log
     _rise(room, heap, size, key, tasks[task].id, task)
 
 
@@ -93,7 +98,8 @@ def enter(
 def leave(room: Records, heap: Records, ages: IntArray, c: IntArray, clocks: FloatArray, task: int) -> None:
     """Take a task out, wherever it stands, before its decision is counted; of several undecided the newest first."""
     room[task].overtaken = times_overtaken(room, ages, c, task)
-    _count(ages, c[AGES], room[task].age, -1)
+    if c[AGES] > 0:
+        _count(ages, c[AGES], room[task].age, -1)
     older, newer = room[task].older, room[task].newer
     if older >= 0:
         room[older].newer = newer
@@ -106,12 +112,12 @@ def leave(room: Records, heap: Records, ages: IntArray, c: IntArray, clocks: Flo
     size = c[WAITING_TASKS] - 1
     c[WAITING_TASKS] = size
     hole = room[task].rank
-    clocks[ROOM_LOGS] = 0.0 if size == 0 else clocks[ROOM_LOGS] - math.log(max(heap[hole].time, SHORTEST))
+    clocks[ROOM_LOGS] = 0.0 if size == 0 else clocks[ROOM_LOGS] - room[task].log
     if hole == size:
         return
     key, identity, last = heap[size].time, heap[size].id, heap[size].task
     up = (hole - 1) >> 1
-    if hole > 0 and _before(key, identity, heap[up].time, heap[up].id):
+    if hole > 0 and before(key, identity, heap[up].time, heap[up].id):
         _rise(room, heap, hole, key, identity, last)
     else:
         _sink(room, heap, hole, size, key, identity, last)
@@ -126,9 +132,15 @@ def new_ages(room: Records, c: IntArray) -> IntArray:
 
 @hot
 def number_anew(room: Records, ages: IntArray, c: IntArray) -> None:
-    """Note those who wait from index 0 of `ages` on, and use so much of it that this is not soon needed again."""
-    size = min(max(FEW_AGES, 4 * c[WAITING_TASKS]), len(ages))
+    """Note those who wait from index 0 of `ages` on, and use so much of it that this is not soon needed again.
+
+    Where few wait, nothing is noted.
+    """
+    size = min(max(FEW_AGES, 4 * c[WAITING_TASKS]), len(ages)) if c[WAITING_TASKS] > FEW else 0
     c[AGES] = size
+    c[ENTERED] = 0
+    if size == 0:
+        return
     ages[:size] = 0
     task, count = c[OLDEST], 0
     while task >= 0:
@@ -153,23 +165,22 @@ def _count(ages: IntArray, size: int, at: int, change: int) -> None:
 @hot
 def times_overtaken(room: Records, ages: IntArray, c: IntArray, task: int) -> int:
     """How often a task that waits has been overtaken, also when it waited before."""
-    older, at = 0, room[task].age - 1 if room[task].older >= 0 else -1
-    while at >= 0:
-        older += ages[at]
-        at = (at & (at + 1)) - 1
+    older, other = 0, room[task].older
+    if c[AGES] > 0 and other >= 0:
+        at = room[task].age - 1
+        while at >= 0:
+            older += ages[at]
+            at = (at & (at + 1)) - 1
+    else:
+        while other >= 0:
+            older += 1
+            other = room[other].older
     return room[task].overtaken + c[DECISIONS] + older - room[task].turn  # type: ignore[no-any-return]
 
 
 @inlined
-def _before(key: float, identity: int, other_key: float, other_identity: int) -> bool:
-    return key < other_key or (key == other_key and identity < other_identity)
-
-
-@inlined
 def _put(room: Records, heap: Records, at: int, key: float, identity: int, task: int) -> None:
-    heap[at].time = key
-    heap[at].id = identity
-    heap[at].task = task
+    put(heap, at, key, identity, task)
     room[task].rank = at
 
 
@@ -177,7 +188,7 @@ def _put(room: Records, heap: Records, at: int, key: float, identity: int, task:
 def _rise(room: Records, heap: Records, at: int, key: float, identity: int, task: int) -> None:
     while at > 0:
         up = (at - 1) >> 1
-        if not _before(key, identity, heap[up].time, heap[up].id):
+        if not before(key, identity, heap[up].time, heap[up].id):
             break
         _put(room, heap, at, heap[up].time, heap[up].id, heap[up].task)
         at = up
@@ -190,9 +201,9 @@ def _sink(room: Records, heap: Records, at: int, size: int, key: float, identity
         child = 2 * at + 1
         if child >= size:
             break
-        if child + 1 < size and _before(heap[child + 1].time, heap[child + 1].id, heap[child].time, heap[child].id):
+        if child + 1 < size and before(heap[child + 1].time, heap[child + 1].id, heap[child].time, heap[child].id):
             child += 1
-        if not _before(heap[child].time, heap[child].id, key, identity):
+        if not before(heap[child].time, heap[child].id, key, identity):
             break
         _put(room, heap, at, heap[child].time, heap[child].id, heap[child].task)
         at = child
@@ -233,7 +244,7 @@ def pick(
         best = 0
         for k in range(1, opened):
             a, b = heap[candidates[spare + k]], heap[candidates[spare + best]]
-            if _before(a.time, a.id, b.time, b.id):
+            if before(a.time, a.id, b.time, b.id):
                 best = k
         node = candidates[spare + best]
         opened -= 1
@@ -274,7 +285,7 @@ def pick_ranked(heap: Records, c: IntArray, features: FloatArray, ranked: int, c
         # As long as the search goes on, candidates[count:] holds places in the heap, the highest rank first.
         while place > 0:
             other = heap[candidates[count + place - 1]]
-            if not _before(-rank, heap[at].id, -features[other.task, TASK_RANK], other.id):
+            if not before(-rank, heap[at].id, -features[other.task, TASK_RANK], other.id):
                 break
             if place < ranked:
                 candidates[count + place] = candidates[count + place - 1]
@@ -297,7 +308,8 @@ def reorder(room: Records, heap: Records, c: IntArray, clocks: FloatArray) -> No
     size = c[WAITING_TASKS]
     logs = 0.0
     for rank in range(size):
-        logs += math.log(max(heap[rank].time, SHORTEST))
+        room[heap[rank].task].log = math.log(max(heap[rank].time, SHORTEST))
+        logs += room[heap[rank].task].log
     clocks[ROOM_LOGS] = logs
     for at in range(size // 2 - 1, -1, -1):
         key, identity, task = heap[at].time, heap[at].id, heap[at].task

@@ -34,20 +34,32 @@ def compiled_policy(kernel: Callable[..., int], signature: str = KERNEL_SIGNATUR
 
 
 def simulated_node(
-    scheduler: Scheduler, book: TaskBook, world: World, *, isolated: bool = False, recording: bool = False
+    scheduler: Scheduler,
+    book: TaskBook,
+    world: World,
+    *,
+    isolated: bool = False,
+    recording: bool = False,
+    labels: bool = True,
 ) -> SimulatedNode:
-    """A node for this scheduler that shows it what it may see and no more."""
+    """A node for this scheduler that shows it what it may see and no more; no labels where there is to be no oracle."""
     waiting = None
     if scheduler.dispatches:
-        shown = scheduler.shown_shortest, scheduler.shown_oldest, scheduler.shown_sampled
-        waiting = Waiting(*shown, scheduler.shown_ranked if scheduler.ranks_tasks else 0, scheduler.idle_only)
+        waiting = Waiting(
+            scheduler.shown_shortest,
+            scheduler.shown_oldest,
+            scheduler.shown_sampled,
+            scheduler.shown_ranked if scheduler.ranks_tasks else 0,
+            scheduler.idle_only,
+            scheduler.first_fit,
+        )
     return SimulatedNode(
         book,
         world,
         uses_estimates=scheduler.uses_estimates,
         knows_truth=scheduler.knows_truth,
         observing=scheduler.observes,
-        wants_labels=scheduler.wants_labels,
+        wants_labels=scheduler.wants_labels and labels,
         isolated=isolated,
         waiting=waiting,
         recording=recording,

@@ -21,6 +21,7 @@ from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputErro
 from hybrid_scheduler.model.label import Label
 from hybrid_scheduler.model.task import Dependency, FloatArray, IntArray, Task, TaskBatch, split_dependencies
 from hybrid_scheduler.model.view import ClusterView
+from hybrid_scheduler.model.waiting import WaitingRoom
 from hybrid_scheduler.physics.optimum import best_finish
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.schedulers.base import Explanation, Scheduler
@@ -229,18 +230,7 @@ class LiveRace:
             position = node.position_of(task_id)
             tasks = [task] if position >= 0 and (task := node.shown(position)) in room else []
         try:
-            with named_failures(scheduler):
-                return [
-                    WaitingTask(
-                        task,
-                        room.since(task),
-                        room.overtaken(task),
-                        # What was expected when something last changed may be in the past by now.
-                        None if (start := scheduler.expected_start(task, room, view)) is None else max(start, self.now),
-                        scheduler.explain(task, view).reason,
-                    )
-                    for task in tasks
-                ]
+            return said_of_waiting(tasks, scheduler, room, view, self.now)
         except HybridSchedulerError as error:
             self.take_out(name, str(error))
             return []
@@ -346,6 +336,28 @@ class LiveRace:
         self._labels = [label for label, over in zip(self._labels, gone, strict=True) if not over]
         self._least, self._whole, self._handed_out = self._least[~gone], self._whole[~gone], self._handed_out[~gone]
         self.forgotten += count
+
+
+def said_of_waiting(
+    tasks: Sequence[Task], scheduler: Scheduler, room: WaitingRoom, view: ClusterView, now: float = -np.inf
+) -> list[WaitingTask]:
+    """What a scheduler says of tasks in its waiting room; `now` is the earliest start it can expect.
+
+    Raises:
+        SchedulerError: It fails to say it.
+    """
+    with named_failures(scheduler):
+        return [
+            WaitingTask(
+                task,
+                room.since(task),
+                room.overtaken(task),
+                # What was expected when something last changed may be in the past by now.
+                None if (start := scheduler.expected_start(task, room, view)) is None else max(start, now),
+                scheduler.explain(task, view).reason,
+            )
+            for task in tasks
+        ]
 
 
 def _edges_among(

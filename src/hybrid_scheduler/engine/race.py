@@ -65,6 +65,7 @@ class Race:
         progress: Callable[[int], None] | None = None,
         compiled: bool = True,
         recording: bool = False,
+        labels: bool = True,
     ) -> OutcomeBatch:
         """Take every task through one scheduler.
 
@@ -73,11 +74,12 @@ class Race:
             progress: Called now and then with the number of decisions made.
             compiled: Use the scheduler's kernel if it has one; without it Python is asked. Same results.
             recording: Outcomes say how long the queues were at the decision.
+            labels: Whether who wants the oracle's labels gets them; on a real node there are none.
 
         Raises:
             IllegalDecisionError: The scheduler decided something the node cannot carry out.
         """
-        node = simulated_node(scheduler, self, self.world, isolated=self.isolated, recording=recording)
+        node = simulated_node(scheduler, self, self.world, isolated=self.isolated, recording=recording, labels=labels)
         node.add(self.timed)
         driver = Driver(scheduler, node, compiled=compiled)
         driver.rank(self.tasks)
@@ -125,6 +127,7 @@ class Race:
                 self.world.cluster.best_speed(),
                 isolated=self.isolated,
                 width=self.tasks.width[kept] if len(self.tasks.width) else None,
+                least=self._least_seconds[kept],
             )
         return self._bounds[key]
 

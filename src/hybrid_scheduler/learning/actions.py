@@ -12,6 +12,7 @@ from typing import Final
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.compiled import hot
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, NODE
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
@@ -55,11 +56,6 @@ def queues_with_data(devices: FloatArray, times: FloatArray) -> FloatArray:
 def action_count(cpus: int, gpus: int, fractions: int) -> int:
     """How many actions there are."""
     return cpus + gpus * fractions
-
-
-def largest_share(position: int, cpus: int, fractions: int) -> int:
-    """The action that gives the device at a position of the order as much of the task as any action does."""
-    return position if position < cpus else cpus + (position - cpus + 1) * fractions - 1
 
 
 @nb.njit(cache=True)
@@ -111,17 +107,22 @@ def first_done(devices: FloatArray, completion: FloatArray, kind: float, node: f
     return best
 
 
+@hot
+def write_part(out: FloatArray, row: int, device: int, share: float, expected: float) -> None:
+    """Fill one row of a decision."""
+    out[row, PART_DEVICE] = device
+    out[row, PART_SHARE] = share
+    out[row, PART_EXPECTED] = expected
+
+
 @nb.njit(cache=True)
 def write_parts(device: int, share: float, cpu: int, times: FloatArray, facts: FloatArray, out: FloatArray) -> int:
     """Write `share` for a device and the rest for a CPU, or all for the device when `cpu` is -1; returns the parts."""
     if cpu < 0:
-        out[0, PART_DEVICE], out[0, PART_SHARE] = device, 1.0
-        out[0, PART_EXPECTED] = times[FIXED, device] + times[SHARED, device]
+        write_part(out, 0, device, 1.0, times[FIXED, device] + times[SHARED, device])
         return 1
     stretch = 1.0 + facts[PENALTY] if facts[SPLIT] == 0.0 else 1.0
     rest = 1.0 - share
-    out[0, PART_DEVICE], out[0, PART_SHARE] = device, share
-    out[0, PART_EXPECTED] = (times[FIXED, device] + share * times[SHARED, device]) * stretch
-    out[1, PART_DEVICE], out[1, PART_SHARE] = cpu, rest
-    out[1, PART_EXPECTED] = (times[FIXED, cpu] + rest * times[SHARED, cpu]) * stretch
+    write_part(out, 0, device, share, (times[FIXED, device] + share * times[SHARED, device]) * stretch)
+    write_part(out, 1, cpu, rest, (times[FIXED, cpu] + rest * times[SHARED, cpu]) * stretch)
     return 2

@@ -22,3 +22,6 @@ DEVICE_COLUMNS: Final = 9
 
 CPU: Final = 0.0
 GPU: Final = 1.0
+
+ANY_NODE: Final = -1.0
+"""In place of a node: any."""

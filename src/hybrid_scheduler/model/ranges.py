@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model.errors import InvalidInputError
+
+N = TypeVar("N", bound=float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,17 @@ RATES: Final = Range(1e-6, 1e6, "a number of tasks per second")
 LOADS: Final = Range(1e-4, 100.0)
 """Arrivals as a share of what a node can take."""
 SPEEDS: Final = Range(1e-6, 1e6, "a number of simulated seconds per second")
+
+
+def within(name: str, value: N, low: float, high: float) -> N:
+    """An argument that must be within its limits, both included.
+
+    Raises:
+        InvalidInputError: It is not.
+    """
+    if not low <= value <= high:
+        raise InvalidInputError(f"{name} is {value}, but it must be from {low} to {high}")
+    return value
 
 
 def refuse_beyond_memory(what: str, needed: float, fix: str) -> None:

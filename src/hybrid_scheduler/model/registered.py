@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib.metadata import EntryPoint
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
@@ -11,11 +11,17 @@ from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 T = TypeVar("T")
 
 
-def load_registered(points: Mapping[str, EntryPoint], name: str, what: str, base: type[T]) -> type[T]:
+@cache
+def registered(group: str) -> dict[str, EntryPoint]:
+    """What is registered in a group, by name; none of it is loaded."""
+    return {point.name: point for point in entry_points(group=group)}
+
+
+def load_registered(group: str, name: str, what: str, base: type[T]) -> type[T]:
     """The class registered under a name.
 
     Args:
-        points: What is registered, by name.
+        group: Of entry points.
         name: Of the class.
         what: What such classes are, for errors: `scheduler`.
         base: What they must be a subclass of.
@@ -24,6 +30,7 @@ def load_registered(points: Mapping[str, EntryPoint], name: str, what: str, base
         UnknownNameError: Nothing is registered under the name; the message offers the nearest one.
         InvalidInputError: What is registered is no such class, or cannot be imported.
     """
+    points = registered(group)
     if name not in points:
         raise UnknownNameError(what, name, points)
     try:

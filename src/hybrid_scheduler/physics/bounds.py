@@ -23,7 +23,7 @@ from hybrid_scheduler.physics.fluid import (
     sample_rows,
     solve_prices,
 )
-from hybrid_scheduler.physics.optimum import ROUNDING, best_idle_seconds, gangs_optimum
+from hybrid_scheduler.physics.optimum import least_seconds
 from hybrid_scheduler.physics.response import response_bound
 
 __all__ = ["LowerBound", "fluid_bound", "fluid_makespan", "lower_bound"]
@@ -44,7 +44,7 @@ class LowerBound:
     avg_response: float
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _best_suffix(
     whole: FloatArray, arrival: FloatArray, origin: float, prices: FloatArray, first: int
 ) -> tuple[float, int]:
@@ -74,10 +74,12 @@ def fluid_bound(whole_times: FloatArray, arrival: FloatArray) -> float:
         whole_times: Seconds of each whole task on each device, above 0; shape (tasks, devices).
         arrival: Arrival of each task, ascending.
     """
-    count = len(arrival)
-    if count == 0:
-        return 0.0
-    whole, origin = merge_columns(whole_times), float(arrival.min())
+    return 0.0 if len(arrival) == 0 else _suffix_bound(merge_columns(whole_times), arrival)
+
+
+def _suffix_bound(whole: FloatArray, arrival: FloatArray) -> float:
+    """`fluid_bound` of at least one task, for devices that are merged already."""
+    count, origin = len(arrival), float(arrival.min())
     start = even_prices(whole)
     best, at = 0.0, 0
     lengths = [2**j for j in range(count.bit_length()) if 2**j < count] + [count]
@@ -95,7 +97,7 @@ def fluid_bound(whole_times: FloatArray, arrival: FloatArray) -> float:
     return best
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def earliest_finishes(
     seconds: FloatArray, arrival: FloatArray, parent_start: IntArray, parents: IntArray
 ) -> tuple[FloatArray, int]:
@@ -139,6 +141,7 @@ def lower_bound(
     best_speed: FloatArray,
     isolated: bool = False,
     width: IntArray | None = None,
+    least: FloatArray | None = None,
 ) -> LowerBound:
     """Bounds for a set of tasks.
 
@@ -161,28 +164,32 @@ def lower_bound(
         isolated: Every task meets an idle node: the next arrives when the last has ended.
         width: How many devices each task occupies together; none or empty: one each. A gang takes its time on each of
             them.
+        least: `least_seconds` of the tasks at these times, if somebody has asked already.
     """
     if len(arrival) == 0:
         return LowerBound(0.0, 0.0)
-    if (best_speed != 1.0).any():
+    changed = (best_speed != 1.0).any()
+    if changed:
         times = times / best_speed
-    seconds = best_idle_seconds(times, memory, devices, facts)
+    if least is None or changed:
+        least = least_seconds(times, memory, devices, facts, width)
     whole = work = times[:, FIXED] + times[:, SHARED]
     if width is not None and len(width):
-        together, _ = gangs_optimum(times, memory, devices, width)
-        seconds = np.where(width > 1, together * (1.0 - ROUNDING), seconds)
         work = whole * width[:, None]
     if isolated:
-        total = float(seconds.sum())
+        total = float(least.sum())
         latest = float(arrival[0]) + total
         return LowerBound(_allow(total, len(arrival) + 4, latest), _allow(total / len(arrival), 4, latest))
-    finish, chain = earliest_finishes(seconds, arrival, parent_start, parents)
+    finish, chain = arrival + least, 1
+    if len(parents):
+        finish, chain = earliest_finishes(least, arrival, parent_start, parents)
     path = float(finish.max() - arrival.min())
-    makespan = max(path, fluid_bound(work, arrival))
+    merged = merge_columns(work)
+    makespan = max(path, _suffix_bound(merged, arrival))
     latest = float(arrival.max()) + makespan
     alone = float((finish - arrival).mean())
-    release = finish - seconds
-    late = response_bound(release, seconds, whole, devices, facts, work)
+    release = finish - least
+    late = response_bound(release, least, whole, devices, facts, work, merged)
     loaded = (late + float((release - arrival).sum())) / len(arrival)
     response = max(_allow(alone, chain + 4, latest), _allow(loaded, len(arrival) + chain + 4, latest))
     return LowerBound(_allow(makespan, len(arrival) + 4, latest), response)

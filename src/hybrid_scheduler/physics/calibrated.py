@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
+from types import MappingProxyType
 
 import numpy as np
 
@@ -28,8 +30,8 @@ class Measurement:
         kind: Which kernel.
         size: Its size.
         device: The device's name.
-        launch: What every part pays whatever its share.
-        compute: Computing, with the data there.
+        launch: What every part pays whatever its share, as far as that was measured.
+        compute: The rest of what is neither launch nor transfer.
         transfer: The way of the data to the device and back; 0 on a CPU.
         scatter: Deviation of the logarithm of the time over repeated runs.
         slowdown: How much longer all of it takes while the machine's other devices are busy, relatively; 0 where nobody
@@ -49,6 +51,11 @@ class Measurement:
     def seconds(self) -> float:
         """The whole task."""
         return self.launch + self.compute + self.transfer
+
+    def with_launch(self, launch: float) -> Measurement:
+        """The same seconds, so many of which every part pays; they are no longer in compute, nor in transfer then."""
+        transfer = min(self.transfer, max(self.seconds - launch, 0.0))
+        return replace(self, launch=launch, compute=max(self.seconds - launch - transfer, 0.0), transfer=transfer)
 
 
 @dataclass(frozen=True)
@@ -135,9 +142,15 @@ class CalibratedCost:
         measurements: What was measured.
         others_busy: The share of the time, 0 to 1, in which a task's device is taken to have busy neighbours, which
             slow it down as measured.
+        at_work: By device, how many times as long as that a task in a stream occupies it; 1 where nobody measured.
     """
 
-    def __init__(self, measurements: Iterable[Measurement], others_busy: float = 0.0) -> None:
+    def __init__(
+        self,
+        measurements: Iterable[Measurement],
+        others_busy: float = 0.0,
+        at_work: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         if not 0.0 <= others_busy <= 1.0:
             raise InvalidInputError(f"others_busy is {others_busy}, but it must be a share from 0 to 1")
         self.measurements = tuple(measurements)
@@ -148,6 +161,12 @@ class CalibratedCost:
         if not grouped:
             raise InvalidInputError("there are no measurements; calibrate at least one kernel of one size")
         self.curves: Mapping[tuple[str, str], Curve] = {key: Curve.of(rows) for key, rows in grouped.items()}
+        for device, factor in at_work.items():
+            if device not in self.devices:
+                raise UnknownNameError("device of at_work", device, self.devices)
+            if not 0.0 < factor < math.inf:
+                raise InvalidInputError(f"at_work of {device} is {factor}, but it must be a factor above 0")
+        self.at_work = dict(at_work)
 
     @property
     def moves_memory(self) -> bool:
@@ -174,7 +193,7 @@ class CalibratedCost:
                 size = tasks.size[rows]
                 self._refuse_outside(tasks, rows, curve, device)
                 result[rows, FIXED, column], result[rows, SHARED, column] = curve.times(size, self.others_busy)
-        return result
+        return result * [self.at_work.get(device, 1.0) for device in cluster.names]
 
     def size_range(self, kinds: Sequence[str]) -> tuple[float, float]:
         """The sizes that were measured of all these kernels on every device.

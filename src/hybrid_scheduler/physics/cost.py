@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-import numba as nb
 import numpy as np
 
+from hybrid_scheduler.compiled import hot
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.ranges import SECONDS
 from hybrid_scheduler.model.task import FloatArray, TaskBatch
@@ -124,7 +124,7 @@ class TableCost:
         return result
 
 
-@nb.njit(cache=True)
+@hot
 def part_seconds(times: FloatArray, device: int, share: float, stretch: float) -> float:
     """Seconds a part runs: `times` holds the `FIXED` and `SHARED` rows of its task."""
     return (times[FIXED, device] + share * times[SHARED, device]) * stretch  # type: ignore[no-any-return]

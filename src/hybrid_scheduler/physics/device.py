@@ -26,7 +26,7 @@ from hybrid_scheduler.model.device_columns import (
     WATTS,
 )
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.ranges import Range
+from hybrid_scheduler.model.ranges import Range, within
 from hybrid_scheduler.model.task import FloatArray, IntArray
 
 DeviceKind = Literal["cpu", "gpu"]
@@ -164,10 +164,8 @@ class ClusterSpec:
     @classmethod
     def default(cls, num_gpus: int = 4, memory_per_gpu: float = GPU_MEMORY_MB, *, num_cpus: int = 1) -> ClusterSpec:
         """One CPU, or several, and `num_gpus` GPUs of the default kind."""
-        if not 0 <= num_gpus <= MOST_GPUS:
-            raise InvalidInputError(f"num_gpus is {num_gpus}, but it must be from 0 to {MOST_GPUS}")
-        if not 1 <= num_cpus <= MOST_CPUS:
-            raise InvalidInputError(f"num_cpus is {num_cpus}, but it must be from 1 to {MOST_CPUS}")
+        within("num_gpus", num_gpus, 0, MOST_GPUS)
+        within("num_cpus", num_cpus, 1, MOST_CPUS)
         gpus = (Device(f"gpu_{i}", "gpu", memory_mb=memory_per_gpu) for i in range(num_gpus))
         return cls((*(Device(f"cpu_{i}", "cpu") for i in range(num_cpus)), *gpus))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from hybrid_scheduler.compiled import hot
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.physics.device import ClusterSpec
 
@@ -22,7 +22,6 @@ def idle_energy(idle_watts: FloatArray, seconds: FloatArray) -> FloatArray:
     return idle_watts * seconds
 
 
-@nb.njit(cache=True)
 def task_totals(
     tasks: int,
     part_task: IntArray,
@@ -49,7 +48,27 @@ def task_totals(
         serial: Whether the parts of a split task run one after the other.
         width: How many devices each task occupies together; empty: one each.
     """
-    actual, energy, cost = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks)
+    totals = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks)
+    _add_up(part_task, device, lost, start, end, watts, price, serial, width, *totals)
+    return totals
+
+
+@hot
+def _add_up(
+    part_task: IntArray,
+    device: IntArray,
+    lost: NDArray[Any],
+    start: FloatArray,
+    end: FloatArray,
+    watts: FloatArray,
+    price: FloatArray,
+    serial: bool,
+    width: FloatArray,
+    actual: FloatArray,
+    energy: FloatArray,
+    cost: FloatArray,
+) -> None:
+    """Add up what every part takes."""
     for p in range(len(part_task)):
         t, d = part_task[p], device[p]
         seconds = end[p] - start[p]
@@ -59,4 +78,3 @@ def task_totals(
             continue
         split = len(width) == 0 or width[t] == 1.0
         actual[t] = actual[t] + seconds if serial and split else max(actual[t], seconds)
-    return actual, energy, cost

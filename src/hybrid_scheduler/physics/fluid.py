@@ -27,7 +27,7 @@ columns instead of 15 for 5 unlike devices, 364 instead of 77 for 16."""
 TINY = 1e-12
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def assign(whole: FloatArray, prices: FloatArray, loads: FloatArray) -> float:
     """Send every task to its cheapest device; fills `loads` (seconds per device), returns the prices paid."""
     loads[:] = 0.0
@@ -43,7 +43,7 @@ def assign(whole: FloatArray, prices: FloatArray, loads: FloatArray) -> float:
     return paid
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _dot(a: FloatArray, b: FloatArray) -> float:
     """Numba's own products call SciPy's BLAS, and SciPy is no dependency of the product."""
     total = 0.0
@@ -52,7 +52,7 @@ def _dot(a: FloatArray, b: FloatArray) -> float:
     return total
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _enter(column: FloatArray, gain: float, basis: FloatArray, weights: FloatArray, gains: FloatArray) -> int:
     """One pivot: the column takes the place of a row, which is returned; -1 when numbers are too small to pivot on."""
     count = len(weights)
@@ -73,7 +73,7 @@ def _enter(column: FloatArray, gain: float, basis: FloatArray, weights: FloatArr
     return row
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _mix(
     pool: FloatArray,
     size: int,
@@ -113,7 +113,7 @@ def _mix(
         prices[d] = max(prices[d], 0.0)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _mixture_makespan(pool: FloatArray, weights: FloatArray, members: IntArray) -> float:
     """The longest load when assignments are mixed by weight: worked out anew, so it certifies whatever happened."""
     longest, total = 0.0, 0.0
@@ -127,7 +127,7 @@ def _mixture_makespan(pool: FloatArray, weights: FloatArray, members: IntArray) 
     return longest / total if total > 0.0 else np.inf
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def solve_prices(whole: FloatArray, start: FloatArray, accuracy: float) -> tuple[FloatArray, float, float]:
     """Prices of the devices that (nearly) maximise the dual.
 
@@ -182,7 +182,7 @@ def solve_prices(whole: FloatArray, start: FloatArray, accuracy: float) -> tuple
     return result[:size], lower, upper
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def classes(whole: FloatArray) -> IntArray:
     """Number each device by its class: devices on which every task takes equally long are one class."""
     label = np.zeros(whole.shape[1], np.int64)
@@ -201,6 +201,29 @@ def classes(whole: FloatArray) -> IntArray:
     return label
 
 
+def take_columns(whole: FloatArray, columns: IntArray, divisors: IntArray) -> FloatArray:
+    """Some of the columns, each divided by its divisor."""
+    taken = np.empty((len(whole), len(columns)))
+    _fill_columns(whole, columns, divisors, taken)
+    return taken
+
+
+@nb.njit(cache=True, nogil=True)
+def _fill_columns(whole: FloatArray, columns: IntArray, divisors: IntArray, taken: FloatArray) -> None:
+    for i in range(len(whole)):
+        for k in range(len(columns)):
+            taken[i, k] = whole[i, columns[k]] / divisors[k]
+
+
+@nb.njit(cache=True, nogil=True)
+def _column_sums(whole: FloatArray) -> FloatArray:
+    sums = np.zeros(whole.shape[1])
+    for i in range(len(whole)):
+        for d in range(whole.shape[1]):
+            sums[d] += whole[i, d]
+    return sums
+
+
 def merge_columns(whole: FloatArray) -> FloatArray:
     """Fewer columns, each for devices that share one price: a group is as fast as its devices together.
 
@@ -209,18 +232,19 @@ def merge_columns(whole: FloatArray) -> FloatArray:
     bound, no longer the tightest.
     """
     label = classes(whole)
-    first = np.unique(label, return_index=True)[1]
-    distinct, size = whole[:, first], np.bincount(label)
+    first, size = np.unique(label, return_index=True)[1], np.bincount(label)
     if len(first) > MAX_CLASSES:
+        distinct = whole[:, first]
         groups = np.array_split(np.argsort(distinct.mean(axis=0), kind="stable"), MAX_CLASSES)
         distinct = np.stack([distinct[:, group].min(axis=1) for group in groups], axis=1)
         size = np.array([size[group].sum() for group in groups])
-    return np.ascontiguousarray(distinct / size)
+        return np.ascontiguousarray(distinct / size)
+    return take_columns(whole, first, size)
 
 
 def even_prices(whole: FloatArray) -> FloatArray:
     """Prices (one row) that are exact when one device is a multiple of the other, and a fair start otherwise."""
-    prices = 1.0 / whole.sum(axis=0)
+    prices = 1.0 / _column_sums(whole)
     return (prices / prices.sum())[None]  # type: ignore[no-any-return]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from hybrid_scheduler.model.device_columns import MEMORY
 from hybrid_scheduler.model.outcome import GraphFacts
@@ -37,6 +38,35 @@ def _alone_seconds(timed: TimedTasks) -> FloatArray:
         whole *= 1.0 - there[:, None] * world.resident_seconds() / timed.nominal.sum(axis=1)
     whole[tasks.memory_required[:, None] > world.cluster.public_table()[:, MEMORY]] = np.inf
     return whole
+
+
+@nb.njit(cache=True)
+def parents_first(missing: NDArray[Any], child_start: NDArray[Any], children: NDArray[Any]) -> NDArray[Any]:
+    """Tasks, parents before children and otherwise in their order; those on a cycle are missing.
+
+    Kahn's algorithm (CACM 5(11), 1962).
+
+    Args:
+        missing: How many parents each task has; used up.
+        child_start: The children of task i are ``children[child_start[i]:child_start[i + 1]]``.
+        children: Their positions.
+    """
+    order, known = np.empty_like(missing), 0
+    for i in range(len(missing)):
+        if missing[i] == 0:
+            order[known] = i
+            known += 1
+    done = 0
+    while done < known:
+        i = order[done]
+        done += 1
+        for k in range(child_start[i], child_start[i + 1]):
+            child = children[k]
+            missing[child] -= 1
+            if missing[child] == 0:
+                order[known] = child
+                known += 1
+    return order[:known]
 
 
 @nb.njit(cache=True)

@@ -12,6 +12,7 @@ import math
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.compiled import hot
 from hybrid_scheduler.model.device_columns import AVAILABLE, CPU, GPU, KIND, MEMORY, NODE
 from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
@@ -24,12 +25,28 @@ ROUNDING = 16.0 * 2.0**-52
 """Relative error that the few operations of one finish time cannot reach."""
 
 
-@nb.njit(cache=True)
+@hot
 def _usable(devices: FloatArray, row: int, kind: float) -> bool:
     return devices[row, KIND] == kind and devices[row, AVAILABLE] > 0.0  # type: ignore[no-any-return]
 
 
-@nb.njit(cache=True)
+@hot
+def _like_an_earlier(now: float, devices: FloatArray, times: FloatArray, free: FloatArray, gpu: int) -> bool:
+    """Whether a GPU before this one offers the same: then nothing on this one is strictly earlier."""
+    for other in range(gpu):
+        if (
+            max(now, free[other]) == max(now, free[gpu])
+            and _usable(devices, other, GPU)
+            and devices[other, NODE] == devices[gpu, NODE]
+            and devices[other, MEMORY] == devices[gpu, MEMORY]
+            and times[FIXED, other] == times[FIXED, gpu]
+            and times[SHARED, other] == times[SHARED, gpu]
+        ):
+            return True
+    return False
+
+
+@hot
 def _write(out: FloatArray, times: FloatArray, gpu: int, cpu: int, step: int, stretch: float) -> int:
     """Write the parts of the option chosen, GPU part first; return how many there are."""
     parts = 0
@@ -46,7 +63,7 @@ def _write(out: FloatArray, times: FloatArray, gpu: int, cpu: int, step: int, st
     return parts
 
 
-@nb.njit(cache=True)
+@hot
 def earliest_finish(
     now: float,
     memory: float,
@@ -80,7 +97,7 @@ def earliest_finish(
             if end < best:
                 best, best_cpu = end, cpu
     for gpu in range(count):
-        if not _usable(devices, gpu, GPU):
+        if not _usable(devices, gpu, GPU) or _like_an_earlier(now, devices, times, free, gpu):
             continue
         gpu_start = max(now, free[gpu])
         for step in range(1, STEPS):
@@ -105,7 +122,7 @@ def earliest_finish(
     return _write(out, times, best_gpu, best_cpu, best_step, stretch if 0 < best_step < STEPS else 1.0)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def best_finish(
     now: float, memory: float, devices: FloatArray, times: FloatArray, free: FloatArray, facts: FloatArray
 ) -> float:
@@ -121,7 +138,7 @@ def best_finish(
     return end
 
 
-@nb.njit(cache=True)
+@hot
 def _last_fitting_step(memory: float, limit: float) -> int:
     """The largest step below a whole task whose share of the memory fits, by the same comparison as the grid's."""
     if memory <= limit:
@@ -132,7 +149,7 @@ def _last_fitting_step(memory: float, limit: float) -> int:
     return step
 
 
-@nb.njit(cache=True)
+@hot
 def _best_concurrent(times: FloatArray, gpu: int, cpu: int, last: int, stretch: float) -> tuple[int, float]:
     """First best step in 1..last of a concurrent split on idle devices.
 
@@ -162,7 +179,7 @@ def _best_concurrent(times: FloatArray, gpu: int, cpu: int, last: int, stretch: 
     return step, best
 
 
-@nb.njit(cache=True)
+@hot
 def _best_serial(times: FloatArray, gpu: int, cpu: int, last: int) -> tuple[int, float]:
     """First best step in 1..last of a serial split on idle devices.
 
@@ -183,7 +200,7 @@ def _best_serial(times: FloatArray, gpu: int, cpu: int, last: int) -> tuple[int,
     return best_step, best
 
 
-@nb.njit(cache=True)
+@hot
 def _idle_choice(
     times: FloatArray, memory: float, devices: FloatArray, facts: FloatArray
 ) -> tuple[int, int, int, float]:
@@ -217,7 +234,7 @@ def _idle_choice(
     return best_gpu, best_cpu, best_step, best
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def idle_optimum(
     times: FloatArray, memory: FloatArray, devices: FloatArray, facts: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
@@ -246,7 +263,7 @@ def idle_optimum(
     return device, helper, fraction, seconds
 
 
-@nb.njit(cache=True)
+@hot
 def _gang_on_kind(times: FloatArray, devices: FloatArray, memory: float, width: int, kind: float) -> float:
     """The seconds of the `width`-th fastest device of a kind with so much memory; infinite when there are fewer."""
     count, least, most = 0, math.inf, 0.0
@@ -273,7 +290,7 @@ def _gang_on_kind(times: FloatArray, devices: FloatArray, memory: float, width: 
     return best
 
 
-@nb.njit(cache=True)
+@hot
 def gang_optimum(times: FloatArray, devices: FloatArray, memory: float, width: int) -> float:
     """The least seconds of a task that occupies several idle devices of one kind; infinite when no kind has enough.
 
@@ -289,7 +306,7 @@ def gang_optimum(times: FloatArray, devices: FloatArray, memory: float, width: i
     return min(on_cpus, _gang_on_kind(times, devices, memory, width, GPU))
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def gangs_optimum(
     times: FloatArray, memory: FloatArray, devices: FloatArray, width: IntArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -305,7 +322,18 @@ def gangs_optimum(
     return seconds, on_gpus
 
 
-@nb.njit(cache=True)
+def least_seconds(
+    times: FloatArray, memory: FloatArray, devices: FloatArray, facts: FloatArray, width: IntArray | None = None
+) -> FloatArray:
+    """For each task the seconds below which no execution can be: any fraction, and gangs where tasks are wide."""
+    least = best_idle_seconds(times, memory, devices, facts)
+    if width is None or not len(width):
+        return least
+    together, _ = gangs_optimum(times, memory, devices, width)
+    return np.where(width > 1, together * (1.0 - ROUNDING), least)
+
+
+@hot
 def _split_infimum(times: FloatArray, gpu: int, cpu: int, limit: float, facts: FloatArray) -> float:
     """A split with any GPU share in (0, limit] takes no less than this on idle devices."""
     gpu_shared, cpu_shared = times[SHARED, gpu], times[SHARED, cpu]
@@ -323,7 +351,6 @@ def _split_infimum(times: FloatArray, gpu: int, cpu: int, limit: float, facts: F
     return longest * (1.0 + facts[PENALTY])  # type: ignore[no-any-return]
 
 
-@nb.njit(cache=True)
 def best_idle_seconds(times: FloatArray, memory: FloatArray, devices: FloatArray, facts: FloatArray) -> FloatArray:
     """The least seconds of every task on an idle node over all devices and all real fractions: a lower bound.
 
@@ -331,6 +358,14 @@ def best_idle_seconds(times: FloatArray, memory: FloatArray, devices: FloatArray
     computed by `part_seconds`. Infinite for a task that cannot run at all.
     """
     result = np.empty(len(memory))
+    _fill_best_idle(times, memory, devices, facts, result)
+    return result
+
+
+@nb.njit(cache=True, nogil=True)
+def _fill_best_idle(
+    times: FloatArray, memory: FloatArray, devices: FloatArray, facts: FloatArray, result: FloatArray
+) -> None:
     for i in range(len(memory)):
         best = math.inf
         for cpu in range(len(devices)):
@@ -348,4 +383,3 @@ def best_idle_seconds(times: FloatArray, memory: FloatArray, devices: FloatArray
                 if _usable(devices, cpu, CPU) and devices[cpu, NODE] == devices[gpu, NODE]:
                     best = min(best, _split_infimum(times[i], gpu, cpu, limit, facts))
         result[i] = best * (1.0 - ROUNDING)
-    return result

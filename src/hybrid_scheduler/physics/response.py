@@ -31,16 +31,16 @@ tasks are also cut into windows of `WINDOW` releases, and each takes its best.
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.compiled import hot, inlined
 from hybrid_scheduler.model.device_columns import GPU, KIND
 from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray, IntArray
-from hybrid_scheduler.physics.fluid import classes, even_prices, merge_columns, sample_rows, solve_prices
+from hybrid_scheduler.physics.fluid import classes, even_prices, merge_columns, sample_rows, solve_prices, take_columns
 
 WINDOW = 4096
 PRICE_SAMPLE = 2048
@@ -52,21 +52,70 @@ MOST_PAIRS = 256
 """Pairs of unlike devices up to which divisions have their own place in `PRICES`; beyond, that bound is left out."""
 
 
-@nb.njit(cache=True)
+@inlined
+def _before(key: float, task: int, other_key: float, other_task: int) -> bool:
+    return key < other_key or (key == other_key and task < other_task)
+
+
+@hot
+def _push(keys: FloatArray, tasks: IntArray, size: int, key: float, task: int) -> None:
+    """Add a task to a heap of so many, least key first, of equals the lowest number."""
+    at = size
+    while at > 0:
+        up = (at - 1) >> 1
+        if not _before(key, task, keys[up], tasks[up]):
+            break
+        keys[at], tasks[at] = keys[up], tasks[up]
+        at = up
+    keys[at], tasks[at] = key, task
+
+
+@hot
+def _drop_first(keys: FloatArray, tasks: IntArray, size: int) -> None:
+    """Remove the first of so many."""
+    size -= 1
+    key, task, at = keys[size], tasks[size], 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and _before(keys[child + 1], tasks[child + 1], keys[child], tasks[child]):
+            child += 1
+        if not _before(keys[child], tasks[child], key, task):
+            break
+        keys[at], tasks[at] = keys[child], tasks[child]
+        at = child
+    keys[at], tasks[at] = key, task
+
+
+@nb.njit(cache=True, nogil=True)
 def _one_machine(work: FloatArray, release: FloatArray, remaining_first: bool) -> float:
-    """Sum over tasks of completion (shortest remaining first) or mean busy time (shortest first), less the release."""
+    """Sum over tasks of completion (shortest remaining first) or mean busy time (shortest first), less the release.
+
+    Args:
+        work: What each task takes.
+        release: When it can start, ascending.
+        remaining_first: Who goes first is decided by what is left of a task, not by all of it.
+    """
     count = len(work)
-    left = work.copy()
-    heap = [(work[0], 0)]
-    heap.pop()
-    now, following, total = release[0], 0, 0.0
-    while following < count or len(heap) > 0:
-        if len(heap) == 0:
-            now = max(now, release[following])
+    left, keys, tasks = work.copy(), np.empty(count), np.empty(count, np.int64)
+    size, now, following, total = 0, release[0], 0, 0.0
+    while following < count or size > 0:
+        if size == 0:
+            i = following
+            now = max(now, release[i])
+            alone = i + 1 == count or (now < release[i + 1] and now + work[i] <= release[i + 1])
+            if alone:  # nobody waits, and nobody comes before it ends
+                total += 0.0 if remaining_first else now - release[i] + 0.5 * work[i]
+                now += work[i]
+                total += now - release[i] if remaining_first else 0.0
+                following += 1
+                continue
         while following < count and release[following] <= now:
-            heapq.heappush(heap, (work[following], following))
+            _push(keys, tasks, size, work[following], following)
+            size += 1
             following += 1
-        i = heap[0][1]
+        i = tasks[0]
         ends = following == count or now + left[i] <= release[following]
         spent = left[i] if ends else release[following] - now
         if not remaining_first:
@@ -74,15 +123,16 @@ def _one_machine(work: FloatArray, release: FloatArray, remaining_first: bool) -
         now = now + spent if ends else release[following]
         left[i] -= spent
         if ends:
-            heapq.heappop(heap)
+            _drop_first(keys, tasks, size)
+            size -= 1
             if remaining_first:
                 total += now - release[i]
         elif remaining_first:
-            heapq.heapreplace(heap, (left[i], i))
+            keys[0] = left[i]  # less than before: it stays the first
     return total
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _charged(
     whole: FloatArray,
     work: FloatArray,
@@ -128,7 +178,7 @@ def _charged(
     return total
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def _best_prices(
     whole: FloatArray,
     work: FloatArray,
@@ -156,15 +206,27 @@ def _best_prices(
     return best_prices
 
 
-@nb.njit(cache=True)
 def _least_paid(seconds: FloatArray, prices: FloatArray) -> FloatArray:
     """What each task pays on its cheapest device."""
     least = np.empty(len(seconds))
+    _fill_least_paid(seconds, prices, least)
+    return least
+
+
+@nb.njit(cache=True, nogil=True)
+def _fill_least_paid(seconds: FloatArray, prices: FloatArray, least: FloatArray) -> None:
     for i in range(len(seconds)):
         least[i] = prices[0] * seconds[i, 0]
         for d in range(1, len(prices)):
             least[i] = min(least[i], prices[d] * seconds[i, d])
-    return least
+
+
+@nb.njit(cache=True, nogil=True)
+def _even_division(whole: FloatArray, g: int, c: int, stretch: float, least: FloatArray) -> None:
+    """Take in what each task takes when both parts of a division are equally long."""
+    for i in range(len(whole)):
+        a, b = whole[i, g], whole[i, c]
+        least[i] = min(least[i], stretch * a * (b / (a + b)))
 
 
 @dataclass(frozen=True)
@@ -186,9 +248,11 @@ class _Devices:
         # A division one part after the other takes the mean of two whole times: it needs no place of its own.
         divided = facts[SPLIT] == 0.0
         pairs = [(g, c) for g in np.flatnonzero(kinds) for c in np.flatnonzero(~kinds)] if divided else []
+        ones = np.ones_like(first)
+        distinct = take_columns(whole, first, ones)
         return _Devices(
-            np.ascontiguousarray(whole[:, first]),
-            np.ascontiguousarray(work[:, first]),
+            distinct,
+            distinct if work is whole else take_columns(work, first, ones),
             counts.astype(np.float64),
             np.array(pairs, dtype=np.int64).reshape(-1, 2),
             1.0 + float(facts[PENALTY]),
@@ -206,8 +270,7 @@ class _Devices:
         """The reciprocal of each task's fastest progress."""
         least = _least_paid(self.whole, np.ones(len(self.counts)))
         for g, c in self.pairs:
-            a, b = self.whole[:, g], self.whole[:, c]
-            least = np.minimum(least, self.stretch * a * (b / (a + b)))
+            _even_division(self.whole, g, c, self.stretch, least)
         return least
 
 
@@ -218,6 +281,7 @@ def response_bound(
     devices: FloatArray,
     facts: FloatArray,
     work: FloatArray | None = None,
+    merged: FloatArray | None = None,
 ) -> float:
     """The sum over tasks of completion less release is at least this.
 
@@ -228,13 +292,18 @@ def response_bound(
         devices: The device table (`KIND`).
         facts: The public facts (`SPLIT`, `PENALTY`).
         work: Device seconds each whole task takes on each device; those of `whole` when it occupies one device.
+        merged: What `merge_columns` makes of `work`, if somebody has asked already.
     """
     if len(release) == 0:
         return 0.0
-    order = np.argsort(release, kind="stable")
-    release, seconds, whole = release[order] - release[order[0]], seconds[order], whole[order]
-    work = whole if work is None else work[order]
-    merged = merge_columns(work)
+    work = whole if work is None else work
+    if (np.diff(release) < 0.0).any():
+        order = np.argsort(release, kind="stable")
+        release, seconds, whole, work = release[order], seconds[order], whole[order], work[order]
+        merged = None
+    if merged is None:
+        merged = merge_columns(work)
+    release = release - release[0]
     even = even_prices(merged)
     prices = solve_prices(sample_rows(merged), even, FLUID_ACCURACY)[0][:1]
     nodes = _Devices.of(whole, work, devices, facts)

@@ -17,7 +17,7 @@ from hybrid_scheduler.physics.calibrated import CalibratedCost
 from hybrid_scheduler.physics.cost import FormulaCost
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.graph_facts import graph_facts
-from hybrid_scheduler.physics.optimum import ROUNDING, best_idle_seconds, gangs_optimum, idle_optimum
+from hybrid_scheduler.physics.optimum import ROUNDING, gangs_optimum, idle_optimum, least_seconds
 from hybrid_scheduler.physics.settings import Physics
 
 
@@ -168,14 +168,10 @@ class TimedTasks:
         return LabelBatch(self.tasks, self.realised.sum(axis=1), fraction, seconds)
 
     def least_seconds(self, handed: FloatArray | None = None) -> FloatArray:
-        """For each task the seconds below which no execution can be, any fraction allowed; as `shortest_times`."""
+        """The least seconds of each task (`physics.optimum.least_seconds`), with data as `shortest_times` says."""
         table, facts = self.world.cluster.public_table(), self.world.physics.facts()
-        times = self.shortest_times(handed)
-        least = best_idle_seconds(times, self.tasks.memory_required, table, facts)
-        if not len(self.tasks.width):
-            return least
-        together, _ = gangs_optimum(times, self.tasks.memory_required, table, self.tasks.width)
-        return np.where(self.tasks.width > 1, together * (1.0 - ROUNDING), least)
+        tasks = self.tasks
+        return least_seconds(self.shortest_times(handed), tasks.memory_required, table, facts, tasks.width)
 
     def graphs(self) -> GraphFacts | None:
         """What metrics of graphs need; None where no task depends on another."""

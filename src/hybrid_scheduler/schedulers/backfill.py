@@ -7,7 +7,7 @@ import numpy as np
 
 from hybrid_scheduler.learning.order.gangs import gang_lead, idle_gang
 from hybrid_scheduler.model.device_columns import QUEUED
-from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.ranges import within
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY, TASK_WIDTH
 from hybrid_scheduler.model.view import ClusterView
@@ -49,10 +49,7 @@ class Backfill(CompiledDispatcher):
     shown_shortest = 0
 
     def __init__(self, window: int = WINDOW) -> None:
-        if not 1 <= window <= 10_000:
-            raise InvalidInputError(f"window is {window}, but it must be from 1 to 10000")
-        self.window = window
-        self.shown_oldest = window
+        self.window = self.shown_oldest = within("window", window, 1, 10_000)
 
     def explain(self, task: Task, view: ClusterView) -> Explanation:
         """Which devices would finish it first, and whether they are idle."""

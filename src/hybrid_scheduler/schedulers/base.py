@@ -70,6 +70,9 @@ class Scheduler:
     results."""
     idle_only: ClassVar[bool] = False
     """For `dispatch`: the scheduler starts nothing while every device is busy, so it need not be asked then."""
+    first_fit: ClassVar[bool] = False
+    """For a compiled `dispatch`: of the tasks it is shown it starts the first that it would start alone, whatever the
+    others; a compiled race then shows it the shortest by itself before it looks for others."""
     shown_shortest: int = 8
     """For a compiled `dispatch`: how many of the shortest waiting tasks it looks at."""
     shown_oldest: int = 1

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model.decision import Decision
-from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.ranges import within
 from hybrid_scheduler.model.task import FloatArray, IntArray, Task
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
@@ -64,9 +64,7 @@ class BatchScheduler(Scheduler):
     """In a sentence without a full stop: who goes first, and where."""
 
     def __init__(self, window: int = WINDOW) -> None:
-        if not 1 <= window <= 100_000:
-            raise InvalidInputError(f"window is {window}, but it must be from 1 to 100000")
-        self.window = window
+        self.window = within("window", window, 1, 100_000)
         self._batch: frozenset[int] = frozenset()
 
     @abstractmethod

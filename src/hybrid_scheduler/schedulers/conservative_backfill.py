@@ -5,8 +5,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from hybrid_scheduler.learning.order.gangs import ANY_NODE, devices_up
-from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND
+from hybrid_scheduler.learning.order.gangs import devices_up
+from hybrid_scheduler.model.device_columns import ANY_NODE, AVAILABLE, BACKLOG, CPU, GPU, KIND
 from hybrid_scheduler.model.kernel import CHOSEN
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY, TASK_WIDTH

@@ -10,6 +10,7 @@ import numpy as np
 from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.outcome import Outcome
+from hybrid_scheduler.model.ranges import within
 from hybrid_scheduler.model.task import FloatArray, Task
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.model.waiting import WaitingRoom
@@ -63,8 +64,7 @@ class CpSat(BatchScheduler):
             if not (math.isfinite(value) and value > 0.0):
                 raise InvalidInputError(f"{name} is {value}, but it must be a number above 0")
         for name, count, least, most in (("most_tasks", most_tasks, 0, 10_000), ("workers", workers, 1, 1024)):
-            if not least <= count <= most:
-                raise InvalidInputError(f"{name} is {count}, but it must be from {least} to {most}")
+            within(name, count, least, most)
         import_cp_sat()  # said at once, and loaded before anybody's time is measured
         self.seconds = seconds
         self.most_tasks = most_tasks

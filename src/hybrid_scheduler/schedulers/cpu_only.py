@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.model.device_columns import CPU, GPU
+from hybrid_scheduler.model.device_columns import CPU
 from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
-from hybrid_scheduler.schedulers.choose import ANY_NODE, least_loaded, whole
+from hybrid_scheduler.schedulers.choose import whole_on
 
 
 @kernel
 def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
-    device = least_loaded(devices, CPU, ANY_NODE)
-    return whole(out, device if device >= 0 else least_loaded(devices, GPU, ANY_NODE), 0.0)
+    return whole_on(out, devices, CPU)
 
 
 class CpuOnly(CompiledScheduler):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hybrid_scheduler.model.kernel import CHOSEN
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_WIDTH
@@ -14,11 +12,10 @@ from hybrid_scheduler.schedulers.late_binding import explained, idle_pair, start
 
 @dispatch_kernel
 def _policy(number, now, waiting, times, devices, free, facts, state, out):  # type: ignore[no-untyped-def]
-    expected = np.empty(devices.shape[0])
-    pair = idle_pair(now, devices, expected)
+    pair = idle_pair(devices)
     out[CHOSEN, 0] = 0.0
     width = waiting[0, TASK_WIDTH]
-    return start_now(now, waiting[0, TASK_MEMORY], times[0], devices, facts, expected, pair, out, width)
+    return start_now(now, waiting[0, TASK_MEMORY], times[0], devices, facts, pair, out, width)
 
 
 class FirstComeFirstServed(CompiledDispatcher):

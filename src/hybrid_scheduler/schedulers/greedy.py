@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.model.device_columns import CPU, GPU, NODE
+from hybrid_scheduler.model.device_columns import ANY_NODE, GPU
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.task_columns import TASK_INTENSITY
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
-from hybrid_scheduler.schedulers.choose import ANY_NODE, least_loaded, shared
+from hybrid_scheduler.schedulers.choose import least_loaded, shared
 
 
 @kernel
 def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
-    gpu = least_loaded(devices, GPU, ANY_NODE)
-    cpu = least_loaded(devices, CPU, devices[gpu, NODE] if gpu >= 0 else ANY_NODE)
-    return shared(out, gpu, cpu, task[TASK_INTENSITY])
+    return shared(out, devices, least_loaded(devices, GPU, ANY_NODE), task[TASK_INTENSITY])
 
 
 class Greedy(CompiledScheduler):

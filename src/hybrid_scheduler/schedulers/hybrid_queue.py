@@ -23,10 +23,10 @@ from hybrid_scheduler.learning.order.network import (
 )
 from hybrid_scheduler.learning.order.pairs import device_scores, start_best
 from hybrid_scheduler.model.decision import Decision
-from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.label import Label, LabelBatch
 from hybrid_scheduler.model.objective import ARGUMENTS, BALANCED, Objective, Weights
 from hybrid_scheduler.model.outcome import Outcome
+from hybrid_scheduler.model.ranges import within
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.task_columns import FIXED, SHARED, WAITING_COLUMNS, WAITING_SINCE
 from hybrid_scheduler.model.view import ClusterView, task_row
@@ -135,15 +135,12 @@ class HybridQueue(CompiledDispatcher, LabelLearner):
             "shown_ranked": (shown_ranked, 0),
         }
         for name, (value, least) in limits.items():
-            if not least <= value <= 1000:
-                raise InvalidInputError(f"{name} is {value}, but it must be from {least} to 1000")
-        if not 0 <= max_overtaken <= 10**9:
-            raise InvalidInputError(f"max_overtaken is {max_overtaken}, but it must be from 0 to 1000000000")
+            within(name, value, least, 1000)
+        self.max_overtaken = within("max_overtaken", max_overtaken, 0, 10**9)
         goals = Objective.chosen(weights, energy_weight) or BALANCED
         self.goals = goals
         self.energy_weight = goals.energy if weights is None else None
         self.weights = None if weights is None else goals.to_json()
-        self.max_overtaken = max_overtaken
         self.retrain_interval = retrain_interval
         self.use_labels = use_labels
         self.predictor = predictor

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.compiled import hot
 from hybrid_scheduler.learning.order.gangs import gang_lead, idle_gang, seconds_until_free
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, NODE, QUEUED
 from hybrid_scheduler.model.kernel import PART_DEVICE
@@ -16,12 +17,11 @@ from hybrid_scheduler.schedulers.base import Explanation
 from hybrid_scheduler.schedulers.choose import whole, whole_device
 
 
-@nb.njit(cache=True)
-def idle_pair(now: float, devices: FloatArray, free: FloatArray) -> bool:
-    """Whether some GPU and a CPU of its node are idle; fills `free`: when each device is expected to be."""
+@hot
+def idle_pair(devices: FloatArray) -> bool:
+    """Whether some GPU and a CPU of its node are idle, so that a split could start."""
     pair = False
     for d in range(devices.shape[0]):
-        free[d] = now + devices[d, BACKLOG]
         if devices[d, KIND] != GPU or devices[d, QUEUED] > 0.0 or devices[d, AVAILABLE] == 0.0:
             continue
         for c in range(devices.shape[0]):
@@ -37,7 +37,6 @@ def start_now(
     times: FloatArray,
     devices: FloatArray,
     facts: FloatArray,
-    free: FloatArray,
     pair: bool,
     out: FloatArray,
     width: float = 1.0,
@@ -53,7 +52,6 @@ def start_now(
         times: Its `FIXED` and `SHARED` seconds per device.
         devices: The device table.
         facts: The public facts.
-        free: When each device is expected to be free.
         pair: Whether any split could start now (`idle_pair`).
         out: Gets the parts.
         width: How many devices it occupies together. A wide task starts when so many of the kind that is expected to
@@ -66,7 +64,7 @@ def start_now(
         seconds = idle_gang(times, devices, lead, int(width))
         return whole(out, lead, seconds) if seconds < np.inf else 0
     if pair:
-        parts = earliest_finish(now, memory, devices, times, free, facts, out)
+        parts = earliest_finish(now, memory, devices, times, now + devices[:, BACKLOG], facts, out)
         idle = parts > 0
         for k in range(parts):
             idle = idle and devices[int(out[k, PART_DEVICE]), QUEUED] == 0.0
@@ -80,9 +78,8 @@ def start_now(
 
 def explained(task: Task, view: ClusterView, order: str) -> Explanation:
     """Why `start_now` starts a task or lets it wait; `order` says who goes first of those that could start."""
-    times, free, out = view.times_of(task), np.empty(len(view.names)), np.zeros((3, 3))
-    pair = idle_pair(view.now, view.devices, free)
-    parts = start_now(view.now, task.memory_required, times, view.devices, view.facts, free, pair, out, task.width)
+    times, pair, out = view.times_of(task), idle_pair(view.devices), np.zeros((3, 3))
+    parts = start_now(view.now, task.memory_required, times, view.devices, view.facts, pair, out, task.width)
     expects = times.sum(axis=0)
     if task.width > 1:
         return Explanation(_gang_reason(task, view, times, parts > 0, order), expects)

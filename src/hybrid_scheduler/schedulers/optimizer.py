@@ -11,6 +11,7 @@ from time import monotonic
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.ranges import within
 from hybrid_scheduler.model.task import FloatArray, IntArray
 from hybrid_scheduler.schedulers.batch import BatchScheduler, Mapping, makespan
 from hybrid_scheduler.schedulers.local_search import improve, posed
@@ -55,8 +56,7 @@ class Optimizer(BatchScheduler):
     ) -> None:
         super().__init__(window)
         for name, value, least in (("steps", steps, 0), ("restarts", restarts, 1), ("room_steps", room_steps, 0)):
-            if not least <= value <= 10**9:
-                raise InvalidInputError(f"{name} is {value}, but it must be from {least} to {10**9}")
+            within(name, value, least, 10**9)
         if not (math.isfinite(seconds) and seconds > 0.0):
             raise InvalidInputError(f"seconds is {seconds}, but it must be a number above 0")
         self.steps = steps

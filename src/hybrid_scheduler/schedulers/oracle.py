@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.model.device_columns import CPU, GPU
+from hybrid_scheduler.model.device_columns import GPU
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.task_columns import TASK_MEMORY
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.optimum import earliest_finish
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
-from hybrid_scheduler.schedulers.choose import ANY_NODE, least_loaded, whole
+from hybrid_scheduler.schedulers.choose import whole_on
 
 
 @kernel
@@ -17,8 +17,7 @@ def _policy(number, now, task, devices, times, free, facts, state, out):  # type
     if parts > 0:
         return parts
     # Nothing fits and no CPU is up: any GPU will do, the memory policy has the last word.
-    device = least_loaded(devices, GPU, ANY_NODE)
-    return whole(out, device if device >= 0 else least_loaded(devices, CPU, ANY_NODE), 0.0)
+    return whole_on(out, devices, GPU)
 
 
 class Oracle(CompiledScheduler):

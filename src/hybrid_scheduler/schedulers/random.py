@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.model.device_columns import AVAILABLE, CPU, GPU, KIND, NODE
+from hybrid_scheduler.learning.order.gangs import devices_up
+from hybrid_scheduler.model.device_columns import ANY_NODE, GPU
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.physics.noise import uniform
 from hybrid_scheduler.schedulers.base import CompiledScheduler, kernel
-from hybrid_scheduler.schedulers.choose import ANY_NODE, in_turn, least_loaded, shared
+from hybrid_scheduler.schedulers.choose import in_turn, shared
 
 
 @kernel
 def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
     seed = np.int64(state[0])
-    gpus = 0
-    for d in range(devices.shape[0]):
-        if devices[d, KIND] == GPU and devices[d, AVAILABLE] > 0.0:
-            gpus += 1
-    gpu = in_turn(devices, GPU, int(uniform(seed, number, 0) * gpus))
-    cpu = least_loaded(devices, CPU, devices[gpu, NODE] if gpu >= 0 else ANY_NODE)
-    return shared(out, gpu, cpu, uniform(seed, number, 1))
+    gpu = in_turn(devices, GPU, int(uniform(seed, number, 0) * devices_up(devices, GPU, ANY_NODE)))
+    return shared(out, devices, gpu, uniform(seed, number, 1))
 
 
 class Random(CompiledScheduler):

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from hybrid_scheduler.model.errors import UnknownNameError
-from hybrid_scheduler.model.registered import load_registered
+from hybrid_scheduler.model.registered import load_registered, registered
 from hybrid_scheduler.schedulers.base import Scheduler
 
 GROUP = "hybrid_scheduler.schedulers"
 
 
-@cache
-def _found() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
-
-
 def scheduler_names() -> list[str]:
     """The names of all registered schedulers, sorted. Loads none of them."""
-    return sorted(_found())
+    return sorted(registered(GROUP))
 
 
 def scheduler_class(name: str) -> type[Scheduler]:
@@ -31,7 +24,7 @@ def scheduler_class(name: str) -> type[Scheduler]:
         UnknownNameError: Nothing is registered under it; the message offers the nearest name.
         InvalidInputError: What is registered is not a scheduler, or cannot be imported.
     """
-    return load_registered(_found(), name, "scheduler", Scheduler)
+    return load_registered(GROUP, name, "scheduler", Scheduler)
 
 
 def create_scheduler(name: str, seed: int = 0, **parameters: Any) -> Scheduler:

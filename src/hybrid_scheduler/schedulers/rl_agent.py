@@ -19,6 +19,7 @@ from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
 from hybrid_scheduler.model.objective import ARGUMENTS, BALANCED, Objective, Weights
 from hybrid_scheduler.model.outcome import Outcome
+from hybrid_scheduler.model.ranges import within
 from hybrid_scheduler.model.task import FloatArray, Task, TaskBatch
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import Explanation, Kernel, RaceLearner, kernel
@@ -88,10 +89,10 @@ class DQNScheduler(RaceLearner):
         self.energy_weight = self.goals.energy if weights is None else None
         self.weights = None if weights is None else self.goals.to_json()
         self._set_sizes(fractions, hidden)
-        self.gamma = _within("gamma", gamma, 0.0, 0.9999)
-        self.learning_rate = _within("learning_rate", learning_rate, 1e-9, 1.0)
-        self.epsilon = _within("epsilon", epsilon, 0.0, 1.0)
-        self.training_epsilon = _within("training_epsilon", training_epsilon, 0.0, 1.0)
+        self.gamma = within("gamma", gamma, 0.0, 0.9999)
+        self.learning_rate = within("learning_rate", learning_rate, 1e-9, 1.0)
+        self.epsilon = within("epsilon", epsilon, 0.0, 1.0)
+        self.training_epsilon = within("training_epsilon", training_epsilon, 0.0, 1.0)
         self.learning = learning
         self.use_backlog, self.use_target, self.count_waiting = use_backlog, use_target, count_waiting
         self.log_dir = log_dir
@@ -243,7 +244,7 @@ class DQNScheduler(RaceLearner):
         try:
             sizes = contents["sizes"]
             self._set_sizes(sizes["fractions"], sizes["hidden"])
-            cpus, gpus = (int(_within(kind, sizes[kind], 0, MOST_DEVICES)) for kind in ("cpus", "gpus"))
+            cpus, gpus = (int(within(kind, sizes[kind], 0, MOST_DEVICES)) for kind in ("cpus", "gpus"))
             agent = self._build(cpus, gpus)
             agent.restore(contents["agent"])
         except Exception as error:  # whatever can be wrong with figures and tensors from anywhere
@@ -280,7 +281,7 @@ class DQNScheduler(RaceLearner):
             raise InvalidInputError(
                 f"fractions are {list(fractions)}, but there must be 1 to {MAX_FRACTIONS} of them, above 0, at most 1"
             )
-        self.hidden = int(_within("hidden", hidden, 1, 4096))
+        self.hidden = int(within("hidden", hidden, 1, 4096))
 
     def _build(self, cpus: int, gpus: int) -> Agent:
         options = AgentOptions(
@@ -312,9 +313,3 @@ class DQNScheduler(RaceLearner):
         for name, figure in figures.items():
             self._writer.add_scalar(name, figure, self.updates)
         self._writer.flush()  # nobody says when the last entry has been made
-
-
-def _within(name: str, value: float, low: float, high: float) -> float:
-    if not low <= value <= high:
-        raise InvalidInputError(f"{name} is {value}, but it must be from {low} to {high}")
-    return value

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.model.device_columns import CPU, GPU, NODE
+from hybrid_scheduler.model.device_columns import CPU, GPU
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.schedulers.base import CompiledScheduler, Explanation, kernel
-from hybrid_scheduler.schedulers.choose import ANY_NODE, in_turn, least_loaded, shared
+from hybrid_scheduler.schedulers.choose import in_turn, shared, whole
 
 
 @kernel
 def _policy(number, now, task, devices, times, free, facts, state, out):  # type: ignore[no-untyped-def]
     if number % 2 == 1:
         cpu = in_turn(devices, CPU, number // 2)
-        return shared(out, in_turn(devices, GPU, number // 2) if cpu < 0 else -1, cpu, 0.0)
-    gpu = in_turn(devices, GPU, number // 2)
-    return shared(out, gpu, least_loaded(devices, CPU, devices[gpu, NODE] if gpu >= 0 else ANY_NODE), 0.5)
+        return whole(out, cpu if cpu >= 0 else in_turn(devices, GPU, number // 2), 0.0)
+    return shared(out, devices, in_turn(devices, GPU, number // 2), 0.5)
 
 
 class RoundRobin(CompiledScheduler):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.kernel import CHOSEN
+from hybrid_scheduler.model.ranges import within
 from hybrid_scheduler.model.task import Task
 from hybrid_scheduler.model.task_columns import TASK_MEMORY, TASK_WIDTH
 from hybrid_scheduler.model.view import ClusterView
@@ -16,11 +15,10 @@ from hybrid_scheduler.schedulers.late_binding import explained, idle_pair, start
 
 @dispatch_kernel
 def _policy(number, now, waiting, times, devices, free, facts, state, out):  # type: ignore[no-untyped-def]
-    expected = np.empty(devices.shape[0])
-    pair = idle_pair(now, devices, expected)
+    pair = idle_pair(devices)
     for row in range(waiting.shape[0]):
         memory, width = waiting[row, TASK_MEMORY], waiting[row, TASK_WIDTH]
-        parts = start_now(now, memory, times[row], devices, facts, expected, pair, out, width)
+        parts = start_now(now, memory, times[row], devices, facts, pair, out, width)
         if parts > 0:
             out[CHOSEN, 0] = row
             return parts
@@ -41,12 +39,12 @@ class ShortestJobFirst(CompiledDispatcher):
 
     uses_estimates = True
     idle_only = True
+    first_fit = True
     kernel = _policy
 
     def __init__(self, shown_shortest: int = 8, shown_oldest: int = 1) -> None:
         for name, value in (("shown_shortest", shown_shortest), ("shown_oldest", shown_oldest)):
-            if not 0 <= value <= 1000:
-                raise InvalidInputError(f"{name} is {value}, but it must be from 0 to 1000")
+            within(name, value, 0, 1000)
         if shown_shortest + shown_oldest == 0:
             raise InvalidInputError("shown_shortest and shown_oldest are both 0; it must look at something")
         self.shown_shortest = shown_shortest

@@ -15,6 +15,7 @@ import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray, IntArray
+from hybrid_scheduler.physics.graph_facts import parents_first
 
 EQUAL = 1e-12
 """Priorities that differ by less than this, relative to the largest, are equal: sums of the same figures in another
@@ -89,7 +90,7 @@ def task_graph(
     parent_mb = parent_mb if len(parent_mb) else np.zeros(len(parents))
     links = links if links.size else np.zeros((devices, devices))
     child_start, children, child_mb = _turned(parent_start, parents, parent_mb)
-    order = _topological(parent_start, child_start, children)
+    order = parents_first(np.diff(parent_start), child_start, children)
     if len(order) < count:
         raise InvalidInputError(f"{count - len(order)} of {count} tasks depend on themselves; remove the cycle")
     release = np.zeros(count) if arrival is None else arrival.astype(np.float64)
@@ -135,28 +136,6 @@ def _turned(parent_start: IntArray, parents: IntArray, parent_mb: FloatArray) ->
             children[at[parent]], child_mb[at[parent]] = i, parent_mb[k]
             at[parent] += 1
     return start, children, child_mb
-
-
-@nb.njit(cache=True)
-def _topological(parent_start: IntArray, child_start: IntArray, children: IntArray) -> IntArray:
-    """Rows, parents before children and otherwise in their order; those on a cycle are missing (Kahn 1962)."""
-    count = len(parent_start) - 1
-    missing, order, known = parent_start[1:] - parent_start[:-1], np.empty(count, np.int64), 0
-    for i in range(count):
-        if missing[i] == 0:
-            order[known] = i
-            known += 1
-    done = 0
-    while done < known:
-        i = order[done]
-        done += 1
-        for k in range(child_start[i], child_start[i + 1]):
-            child = children[k]
-            missing[child] -= 1
-            if missing[child] == 0:
-                order[known] = child
-                known += 1
-    return order[:known]
 
 
 @nb.njit(cache=True)

@@ -11,11 +11,11 @@ from typing import Final
 import numba as nb
 import numpy as np
 
-from hybrid_scheduler.learning.actions import queue_price
+from hybrid_scheduler.learning.actions import queue_price, write_part
 from hybrid_scheduler.learning.features import FEATURES, write_features
 from hybrid_scheduler.learning.forest.predict import add_forest
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, PRICE, QUEUED, WATTS
-from hybrid_scheduler.model.kernel import PART_DEVICE, PART_EXPECTED, PART_SHARE, PENALTY, SPLIT
+from hybrid_scheduler.model.kernel import PENALTY, SPLIT
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.task_columns import TASK_INTENSITY, TASK_MEMORY, TASK_RANK, TASK_SIZE
 
@@ -113,11 +113,6 @@ def _last_resort(devices: FloatArray) -> int:
 
 
 @nb.njit(cache=True)
-def _write(out: FloatArray, row: int, device: int, share: float, expected: float) -> None:
-    out[row, PART_DEVICE], out[row, PART_SHARE], out[row, PART_EXPECTED] = device, share, expected
-
-
-@nb.njit(cache=True)
 def cheapest(
     task: FloatArray, devices: FloatArray, facts: FloatArray, seconds: FloatArray, state: FloatArray, out: FloatArray
 ) -> int:
@@ -173,11 +168,11 @@ def cheapest(
         return 0
     if best_step == 0 or best_step == STEPS:
         device = best_cpu if best_step == 0 else best_gpu
-        _write(out, 0, device, 1.0, seconds[device])
+        write_part(out, 0, device, 1.0, seconds[device])
         return 1
     share = best_step / STEPS
-    _write(out, 0, best_gpu, share, share * stretch * seconds[best_gpu])
-    _write(out, 1, best_cpu, 1.0 - share, (1.0 - share) * stretch * seconds[best_cpu])
+    write_part(out, 0, best_gpu, share, share * stretch * seconds[best_gpu])
+    write_part(out, 1, best_cpu, 1.0 - share, (1.0 - share) * stretch * seconds[best_cpu])
     return 2
 
 
@@ -194,13 +189,13 @@ def choose(
     probe = _unknown_device(number, memory, devices, seconds, state[SEED])
     if probe >= 0:
         # How long a probe will take nobody knows; that it is there shows in the number of parts queued.
-        _write(out, 0, probe, 1.0, 0.0)
+        write_part(out, 0, probe, 1.0, 0.0)
         return 1
     parts = cheapest(task, devices, facts, seconds, state, out)
     if parts == 0:
         device = _last_resort(devices)
         expected = seconds[device]
-        _write(out, 0, device, 1.0, 0.0 if math.isnan(expected) else expected)
+        write_part(out, 0, device, 1.0, 0.0 if math.isnan(expected) else expected)
         return 1
     return parts
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED
+from hybrid_scheduler.compiled import hot
+from hybrid_scheduler.model.device_columns import ANY_NODE, AVAILABLE, BACKLOG, CPU, GPU, KIND, MEMORY, NODE, QUEUED
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.task_columns import FIXED, SHARED, TASK_MEMORY, TASK_WIDTH, WAITING_SINCE
 
-ANY_NODE = -1.0
 
-
-@nb.njit(cache=True)
+@hot
 def devices_up(devices: FloatArray, kind: float, node: float) -> int:
     """How many devices of a kind are up, on a node or anywhere."""
     count = 0
@@ -27,7 +26,7 @@ def devices_up(devices: FloatArray, kind: float, node: float) -> int:
     return count
 
 
-@nb.njit(cache=True)
+@hot
 def idle_devices(devices: FloatArray, kind: float) -> int:
     """How many devices of a kind are idle."""
     count = 0
@@ -37,14 +36,14 @@ def idle_devices(devices: FloatArray, kind: float) -> int:
     return count
 
 
-@nb.njit(cache=True)
+@hot
 def _node_of(devices: FloatArray, lead: int, width: int) -> float:
     """The node whose devices make up the gang of a device; any, when its own has too few."""
     node = devices[lead, NODE]
     return node if devices_up(devices, devices[lead, KIND], node) >= width else ANY_NODE
 
 
-@nb.njit(cache=True)
+@hot
 def idle_gang(times: FloatArray, devices: FloatArray, lead: int, width: int) -> float:
     """Expected seconds of a task on this idle device and its gang; infinite when too few of them are idle."""
     node, count = _node_of(devices, lead, width), 1
@@ -58,7 +57,7 @@ def idle_gang(times: FloatArray, devices: FloatArray, lead: int, width: int) -> 
     return seconds if count == width else np.inf
 
 
-@nb.njit(cache=True)
+@hot
 def seconds_until_free(devices: FloatArray, lead: int, width: int) -> tuple[float, int]:
     """When the gang of a device is expected to be free, if nothing else starts, and how many devices more are then."""
     node, kind = _node_of(devices, lead, width), devices[lead, KIND]

@@ -8,8 +8,9 @@ from typing import Final
 import numba as nb
 import numpy as np
 
+from hybrid_scheduler.learning.actions import write_part
 from hybrid_scheduler.learning.forest.option_search import STEPS
-from hybrid_scheduler.learning.order.gangs import ANY_NODE, devices_up, gang_lead, idle_gang, reservation
+from hybrid_scheduler.learning.order.gangs import devices_up, gang_lead, idle_gang, reservation
 from hybrid_scheduler.learning.order.network import (
     ADVANTAGE,
     BEST_OVER_USUAL,
@@ -34,6 +35,7 @@ from hybrid_scheduler.learning.order.network import (
     score,
 )
 from hybrid_scheduler.model.device_columns import (
+    ANY_NODE,
     AVAILABLE,
     BACKLOG,
     CPU,
@@ -45,16 +47,7 @@ from hybrid_scheduler.model.device_columns import (
     QUEUED,
     WATTS,
 )
-from hybrid_scheduler.model.kernel import (
-    CHOSEN,
-    PART_DEVICE,
-    PART_EXPECTED,
-    PART_SHARE,
-    PENALTY,
-    SPLIT,
-    WAITING_COUNT,
-    WAITING_LOG,
-)
+from hybrid_scheduler.model.kernel import CHOSEN, PART_EXPECTED, PENALTY, SPLIT, WAITING_COUNT, WAITING_LOG
 from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.model.task_columns import (
     FIXED,
@@ -148,12 +141,10 @@ def _write(row: int, device: int, helper: int, step: int, times: FloatArray, str
     out[CHOSEN, 0] = row
     share = 1.0 if helper < 0 else step / STEPS
     expected = _seconds(times[row], device, share, 1.0 if helper < 0 else stretch)
-    out[0, PART_DEVICE], out[0, PART_SHARE] = device, share
-    out[0, PART_EXPECTED] = 0.0 if math.isnan(expected) else expected
+    write_part(out, 0, device, share, 0.0 if math.isnan(expected) else expected)
     if helper < 0:
         return 1
-    out[1, PART_DEVICE], out[1, PART_SHARE] = helper, 1.0 - share
-    out[1, PART_EXPECTED] = _seconds(times[row], helper, 1.0 - share, stretch)
+    write_part(out, 1, helper, 1.0 - share, _seconds(times[row], helper, 1.0 - share, stretch))
     return 2
 
 
