@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybrid_scheduler.hardware.nodes.lanes import Place, Work, WorkResult
+from hybrid_scheduler.hardware.nodes.lanes import Place, WholeWork, WorkResult
 
 
 @dataclass(frozen=True)
-class Nothing(Work):
+class Nothing(WholeWork):
     """Work that does nothing."""
-
-    @property
-    def divisible(self) -> bool:
-        return False
-
-    def runs_on(self, kind: str) -> bool:
-        return True
 
     def run(self, place: Place, begin: float, share: float) -> WorkResult:
         return WorkResult()

@@ -6,8 +6,8 @@ All eight kernels, over sizes that span the points where a GPU overtakes a CPU (
 the calibration has them), are calibrated on this machine's lanes unless `--cluster` names a node that was. Then
 `hms experiment reality` runs: the same seeded streams through every scheduler, for real and in the twin. To pass:
 
-- the twin's makespan and mean response are within 10 % of the machine's for each of five schedulers (error of the means
-  over the seeds);
+- the twin's makespan and mean response are within 10 % of the machine's for each of at least five schedulers of those
+  that choose between devices (error of the means over the seeds; every one that is further off is named);
 - Kendall's τ over mean response is at least 0.8, pairs whose intervals overlap counting as agreeing;
 - where there is a GPU: `hybrid_queue` is ahead of always-CPU, always-GPU and `mct` in real mean response.
 
@@ -34,6 +34,8 @@ from hybrid_scheduler.reports.run_folder import open_run
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 4000)
 LEAST_TAU = 0.8
+LEAST_NEAR = 5
+JUDGED_BY = {"makespan": "makespan", "avg_response": "mean response"}
 OURS = "hybrid_queue"
 STEPS = 400
 
@@ -58,13 +60,15 @@ def crossings(node: Path) -> dict[str, list[float]]:
 
 def judged(document: dict[str, Any]) -> list[tuple[str, bool]]:
     """Every limit with what was found, and whether it holds."""
-    verdicts = []
-    for metric, words in (("makespan", "makespan"), ("avg_response", "mean response")):
-        for name in RIVALS:
-            error = document["errors"][name][metric]["of_means"]
-            verdicts.append(
-                (f"{words} of {name}: twin {error:+.1%} (at most {TOLERANCE:.0%})", abs(error) <= TOLERANCE)
-            )
+    errors = document["errors"]
+    far = {
+        name: ", ".join(f"{words} {errors[name][metric]['of_means']:+.1%}" for metric, words in JUDGED_BY.items())
+        for name in RIVALS
+        if any(abs(errors[name][metric]["of_means"]) > TOLERANCE for metric in JUDGED_BY)
+    }
+    words = f"twin within {TOLERANCE:.0%} for {len(RIVALS) - len(far)} of {len(RIVALS)} (at least {LEAST_NEAR})"
+    words += "".join(f"; {name}: {by_how_much}" for name, by_how_much in far.items())
+    verdicts = [(words, len(RIVALS) - len(far) >= LEAST_NEAR)]
     tau = document["kendall_tau"]
     strict = document["kendall_tau_strict"]
     words = f"Kendall's τ {tau:.2f} (at least {LEAST_TAU:g}; by the means alone {strict:.2f})"

@@ -67,7 +67,7 @@ def waiting() -> Figure:
         axes.plot(LOADS, found, "o", color=colour, markersize=5, markeredgecolor="white")
     axes.set_xlabel("load: share of the time the device is busy")
     axes.set_ylabel("mean wait, in mean execution times")
-    entitle(figure, axes, "One device: lines are the formulas, dots our simulator")
+    entitle(axes, "One device: lines are the formulas, dots our simulator")
     legend_beside(axes)
     return figure
 
@@ -87,7 +87,7 @@ def order() -> Figure:
         ends = np.cumsum(tasks)
         axis.set(ylim=(-0.5, 0.7), yticks=[], xlim=(0, 14))
         axis.set_xlabel(f"seconds; mean end {ends.mean():.2f}")
-        entitle(figure, axis, name)
+        entitle(axis, name)
     return figure
 
 
@@ -100,7 +100,7 @@ def speedups() -> Figure:
     axes.set_xlabel("compute intensity I")
     axes.set_ylabel("speedup of a GPU")
     axes.set_ylim(0.9, 4.1)
-    entitle(figure, axes, "The same at both ends, far apart between")
+    entitle(axes, "The same at both ends, far apart between")
     legend_beside(axes)
     return figure
 
@@ -120,7 +120,7 @@ def where_gpus_win() -> Figure:
     axes.set_xlabel("size")
     axes.set_ylabel("compute intensity")
     figure.colorbar(shown, ax=axes, label="GPU time over CPU time")
-    entitle(figure, axes, f"{MEMORY_MB:.0f} MB to move: right of the line a GPU is quicker")
+    entitle(axes, f"{MEMORY_MB:.0f} MB to move: right of the line a GPU is quicker")
     return figure
 
 
@@ -148,7 +148,7 @@ def one_tree() -> Figure:
     axes.set_xlabel("size")
     axes.set_ylabel("compute intensity")
     figure.colorbar(shown, ax=axes, label="seconds on a GPU")
-    entitle(figure, axes, "One tree, three questions deep: a staircase")
+    entitle(axes, "One tree, three questions deep: a staircase")
     return figure
 
 
@@ -171,7 +171,7 @@ def more_trees() -> Figure:
     axes.set_ylim(0, None)
     axes.set_xlabel("trees, each grown on a sample of 1000 tasks")
     axes.set_ylabel("typical error, %")
-    entitle(figure, axes, "Many trees err less than one, on tasks they have not met")
+    entitle(axes, "Many trees err less than one, on tasks they have not met")
     return figure
 
 
@@ -191,7 +191,7 @@ def warming_up() -> Figure:
     axes.set_xlabel(f"tasks, in steps of {STEP}")
     axes.set_ylabel("response over the oracle's")
     axes.set_ylim(0, None)
-    entitle(figure, axes, "An agent that starts knowing nothing")
+    entitle(axes, "An agent that starts knowing nothing")
     legend_beside(axes)
     return figure
 
@@ -204,7 +204,7 @@ def discount() -> Figure:
         axes.plot(later, gamma**later, color=colour, label=f"γ = {gamma:g}")
     axes.set_xlabel("decisions later")
     axes.set_ylabel("what a cost counts now")
-    entitle(figure, axes, "The discount γ")
+    entitle(axes, "The discount γ")
     legend_beside(axes)
     return figure
 

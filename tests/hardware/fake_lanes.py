@@ -49,6 +49,7 @@ class FakeLanes(Lanes):
         compute: Seconds of a whole kernel on a device.
         transfer: Seconds of its data's way.
         overhead: Seconds of every job beside its run.
+        fixed: Seconds of every run, whatever the job's share.
         slowdown: How much longer a job takes that starts while another lane is busy.
         fate: How the n-th job ends.
         watts: Of a busy device; not a number where nobody tells.
@@ -62,6 +63,7 @@ class FakeLanes(Lanes):
         transfer: Callable[[str, int, str], float] = lambda kind, size, device: 0.0,
         *,
         overhead: float = 0.0,
+        fixed: float = 0.0,
         slowdown: float = 0.0,
         fate: Callable[[int], Ending] = lambda number: Ending.DONE,
         watts: float = math.nan,
@@ -69,8 +71,9 @@ class FakeLanes(Lanes):
     ) -> None:
         self.cluster = cluster
         self._compute, self._transfer = compute, transfer
-        self._overhead, self._slowdown, self._fate = overhead, slowdown, fate
-        self._watts, self.idle_watts = watts, idle_watts
+        self._overhead, self._fixed, self._slowdown, self._fate = overhead, fixed, slowdown, fate
+        self._watts, self._idle_watts = watts, idle_watts
+        self._busy = [0.0] * len(cluster.devices)
         self._now = 0.0
         self._running: dict[int, tuple[float, Report]] = {}
         self._changes: list[Event] = [LaneChange(lane, up=True) for lane in range(len(cluster.devices))]
@@ -86,7 +89,7 @@ class FakeLanes(Lanes):
         stretch = 1.0 + (self._slowdown if self._running else 0.0)
         device = self.cluster.devices[lane].name
         moved = job.share * self._transfer(work.kind, work.size, device) * stretch
-        run = job.share * self._compute(work.kind, work.size, device) * stretch + moved
+        run = (self._fixed + job.share * self._compute(work.kind, work.size, device)) * stretch + moved
         start = self._now + self._overhead * stretch
         ending = self._fate(len(self.jobs))
         error = None if ending is Ending.DONE else LaneError("by request")
@@ -94,7 +97,12 @@ class FakeLanes(Lanes):
             job.number, lane, ending, start, start + run, WorkResult(transfer=moved), self._watts * run, error
         )
         self.jobs.append((lane, job))
+        self._busy[lane] += run
         self._running[lane] = start + run, report
+
+    def joules(self, lane: int) -> float:
+        """What a lane's device has taken so far."""
+        return self._now * self._idle_watts + self._busy[lane] * (self._watts - self._idle_watts)
 
     def wait(self, seconds: float) -> list[Event]:
         if self._changes:
@@ -120,9 +128,10 @@ class FakeLanes(Lanes):
 
 @dataclass(frozen=True)
 class FakeMeter(Meter):
-    """The idle power of lanes."""
+    """The energy of one lane's device."""
 
     lanes: FakeLanes
+    lane: int
 
     def read(self) -> tuple[float, ...]:
-        return (self.lanes.clock() * self.lanes.idle_watts,)
+        return (self.lanes.joules(self.lane),)

@@ -27,7 +27,7 @@ def transfer(kind: str, size: int, device: str) -> float:
 def calibrated(
     lanes: FakeLanes, kinds: tuple[str, ...] = ("sort", "loop"), *, metered: bool = False
 ) -> CalibratedMachine:
-    meters = [FakeMeter(lanes) if metered else None for _ in lanes.cluster.devices]
+    meters = [FakeMeter(lanes, lane) if metered else None for lane in range(len(lanes.cluster.devices))]
     return Calibration(lanes, kinds, (10, 100, 1000), FakeWork, meters).run()
 
 
@@ -45,6 +45,21 @@ def test_what_a_lane_takes_beside_the_run_is_its_launch() -> None:
     assert gpu.memory_mb == 2000.0
     assert machine.not_measured(gpu) == ("watts", "idle_watts")
     assert machine.cluster.devices[0].latency == pytest.approx(2e-3)
+
+
+def test_what_every_part_pays_is_seen_from_halves() -> None:
+    machine = calibrated(FakeLanes(BOTH, compute, transfer, overhead=1e-3, fixed=4e-3))
+    for m in machine.measurements:
+        # A loop cannot be split, so nobody knows; it makes no difference there.
+        assert m.launch == pytest.approx(5e-3 if m.kind == "sort" else 1e-3)
+        assert m.transfer == pytest.approx(transfer(m.kind, int(m.size), m.device))
+        whole = compute(m.kind, int(m.size), m.device) + m.transfer + 5e-3
+        assert m.seconds == pytest.approx(whole)
+    assert machine.together is not None
+    assert machine.together.penalty == pytest.approx(0.0, abs=1e-6)
+    # Between two CPUs nothing can be split.
+    apart = calibrated(FakeLanes(TWO, compute, overhead=1e-3, fixed=4e-3))
+    assert [m.launch for m in apart.measurements] == pytest.approx([1e-3] * 12)
 
 
 def test_the_twin_takes_as_long_as_the_lanes() -> None:

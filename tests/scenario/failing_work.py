@@ -7,21 +7,14 @@ import signal
 import time
 from dataclasses import dataclass
 
-from hybrid_scheduler.hardware.nodes.lanes import Place, Work, WorkResult
+from hybrid_scheduler.hardware.nodes.lanes import Place, WholeWork, WorkResult
 
 
 @dataclass(frozen=True)
-class Fails(Work):
+class Fails(WholeWork):
     """Raises, hangs, or dies."""
 
     how: str
-
-    @property
-    def divisible(self) -> bool:
-        return False
-
-    def runs_on(self, kind: str) -> bool:
-        return True
 
     def prepare(self, place: Place, begin: float, share: float) -> None:
         """Nothing; but so its limit counts from when it begins, not from when its module is loaded."""

@@ -1,9 +1,9 @@
-"""The preset `kernels`: kinds equally often, sizes uniform in their logarithms, every figure that of kind and size."""
+"""The preset `kernels`: kinds equally often, round sizes of uniform logarithms, every figure that of kind and size."""
 
 from __future__ import annotations
 
 import math
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +33,12 @@ def test_kinds_and_sizes_are_as_asked_for() -> None:
     assert abs((named == "sort").mean() - 0.5) < 4.5 * 0.5 / math.sqrt(count)
     assert (tasks.size.min(), tasks.size.max()) == (50, 500)
     assert (tasks.size == np.round(tasks.size)).all()
-    # As many sizes below the geometric mean as above.
-    assert abs((tasks.size < math.sqrt(50 * 500)).mean() - 0.5) < 0.01
+    smooth = {8 * 2**i * 3**j * 5**k for i in range(6) for j in range(4) for k in range(3)}
+    assert set(tasks.size) == {50, 500, *(size for size in smooth if 50 <= size <= 500)}
+    # Uniform in the logarithms, but for that each is rounded to the nearest of these.
+    for low, high in pairwise(sorted(set(tasks.size))):
+        below = math.log(math.sqrt(low * high) / 50) / math.log(10)
+        assert abs((tasks.size <= low).mean() - below) < 4.5 * math.sqrt(below * (1 - below) / count)
     assert abs(tasks.arrival_time[-1] * 20.0 / count - 1.0) < 4.5 / math.sqrt(count)
     for task in tasks[:100]:
         kind = KERNEL_KINDS[task.kind]

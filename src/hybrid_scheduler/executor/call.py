@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hybrid_scheduler.hardware.nodes.lanes import Place, Work, WorkResult
+from hybrid_scheduler.hardware.nodes.lanes import Place, WholeWork, Work, WorkResult
 from hybrid_scheduler.hardware.nodes.pickling import RemoteTraceback, dumps, portable
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any] | None]
@@ -72,7 +72,7 @@ class Code:
         return function
 
 
-class SentCall(Work):
+class SentCall(WholeWork):
     """A call on its way to one lane.
 
     Args:
@@ -99,15 +99,6 @@ class SentCall(Work):
         code = self.code
         return SentCall, (code.digest, code.pickled, code.function, self.arguments, self.keywords)
 
-    @property
-    def divisible(self) -> bool:
-        """Nobody knows how to divide a function."""
-        return False
-
-    def runs_on(self, kind: str) -> bool:
-        """See `Work.runs_on`; it was chosen for its lane."""
-        return True
-
     def run(self, place: Place, begin: float, share: float) -> WorkResult:
         """Call the function; on an accelerator wait until that has done what the function started."""
         value = self.code.load()(*self.arguments, **(self.keywords or {}))
@@ -116,7 +107,7 @@ class SentCall(Work):
         return WorkResult(value, memory_mb=_wait_for(place.accelerator))
 
 
-class Call(Work):
+class Call(WholeWork):
     """A call as the node knows it: it runs on CPUs, and on accelerators where it has a form for them.
 
     Args:
@@ -132,11 +123,6 @@ class Call(Work):
         self, cpu: Code, gpu: Code | None, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None
     ) -> None:
         self._cpu, self._gpu, self.arguments, self.keywords = cpu, gpu, arguments, keywords
-
-    @property
-    def divisible(self) -> bool:
-        """Nobody knows how to divide a function."""
-        return False
 
     def runs_on(self, kind: str) -> bool:
         """On CPUs, and on accelerators if it has a form for them."""
@@ -171,7 +157,7 @@ class Call(Work):
         return self.sent(place.kind, known=False).run(place, begin, share)
 
 
-class SentBundle(Work):
+class SentBundle(WholeWork):
     """Several calls of one function on their way to one lane, which does them one after the other.
 
     Args:
@@ -186,15 +172,6 @@ class SentBundle(Work):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SentBundle, (self.code, self.calls)
-
-    @property
-    def divisible(self) -> bool:
-        """It is for one lane."""
-        return False
-
-    def runs_on(self, kind: str) -> bool:
-        """See `Work.runs_on`; it was chosen for its lane."""
-        return True
 
     def run(self, place: Place, begin: float, share: float) -> WorkResult:
         """Call the function with each; what became of each call (`Answer`)."""

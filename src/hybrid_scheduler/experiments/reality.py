@@ -32,6 +32,7 @@ from hybrid_scheduler.physics.calibrated import CalibratedCost
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.physics.world import World
 from hybrid_scheduler.scenario import Load, Scenario, ScenarioOptions
+from hybrid_scheduler.scenario.at_work import calibrate_machine
 from hybrid_scheduler.scenario.real_race import RealRace, from_zero, kernel_works
 from hybrid_scheduler.scenario.sources import KernelTasks
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -39,7 +40,7 @@ from hybrid_scheduler.training.train import train_scheduler
 from hybrid_scheduler.workloads import KernelPreset
 from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS
 
-RIVALS = ("mct", "sjf", "hybrid_ml", "hybrid_queue", "rl_agent")
+RIVALS = ("fcfs", "mct", "sjf", "hybrid_ml", "hybrid_queue", "rl_agent")
 CONSTANT = ("cpu_only", "gpu_only")
 """Take part where there is a GPU; elsewhere they are the same policy."""
 PREDICTED, ERROR = "predicted_{}", "{}_error"
@@ -58,7 +59,9 @@ class Reality(Experiment):
     The machine is calibrated first, unless `cluster` names a node that is (`hms calibrate`). Kernels of every kind and
     of sizes between those measured arrive at a share of the twin's capacity. Learners are trained in the twin on tasks
     of another seed, and begin alike in both worlds. For real everybody has `rounds` runs per seed, in an order that is
-    another in every round and seed, so that a machine that drifts hits all alike; their figures are averaged.
+    another in every round and seed, so that a machine that drifts hits all alike; their figures are averaged. The twin
+    is asked `draws` times, each time with other noise: one draw of it moves a mean response by a tenth. As on the
+    machine, nobody is taught by an oracle there.
 
     Real times are the machine's, so the same unit gives another record the next time (`repeatable`).
 
@@ -69,6 +72,7 @@ class Reality(Experiment):
         sizes: The sizes that are measured, where they are calibrated here.
         load: Share of the twin's capacity.
         rounds: How often everybody runs for real with each seed.
+        draws: How often everybody runs in the twin with each seed.
     """
 
     name: ClassVar[str] = "reality"
@@ -97,13 +101,15 @@ class Reality(Experiment):
     sizes: tuple[int, ...] = SIZES
     load: float = LOAD
     rounds: int = 2
+    draws: int = 20
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0.0 < self.load < 1.0:
             raise InvalidInputError(f"load is {self.load:g}, but it must be above 0 and below 1, where queues end")
-        if self.rounds < 1:
-            raise InvalidInputError(f"rounds is {self.rounds}, but it must be at least 1")
+        for key, count in {"rounds": self.rounds, "draws": self.draws}.items():
+            if count < 1:
+                raise InvalidInputError(f"{key} is {count}, but it must be at least 1")
         check_sizes(self.sizes)
         if self.cluster is not None and self.cpu_lanes is not None:
             raise InvalidInputError(
@@ -126,7 +132,7 @@ class Reality(Experiment):
         if self.cluster is not None or node.is_file():
             return
         with calibrated_lanes(self.kinds, self.sizes, self.cpu_lanes, seed) as calibration:
-            machine = calibration.run()
+            machine = calibrate_machine(calibration)
         beside = node.parent.with_suffix(".unfinished")
         shutil.rmtree(beside, ignore_errors=True)
         write_machine(beside / NODE, machine)
@@ -138,9 +144,11 @@ class Reality(Experiment):
         scenario = self.scenario(unit.seed, world)
         trained = {name: self._trained(name, scenario) for name in self.schedulers}
         tasks = from_zero(scenario.batch())
-        race, predicted = Race(tasks, world, seed=unit.seed), {}
-        for name, scheduler in trained.items():
-            predicted[name] = summarise(race.run(copy.deepcopy(scheduler)))
+        races = [Race(tasks, world, seed=seed) for seed in noise_seeds(unit.seed, self.draws)]
+        predicted = {
+            name: [summarise(race.run(copy.deepcopy(scheduler), labels=False)) for race in races]
+            for name, scheduler in trained.items()
+        }
         real, decision_us = self._real(unit, scenario, trained)
         figures: dict[str, dict[str, float]] = {name: _figures(real[name], predicted[name]) for name in self.schedulers}
         figures[CALIBRATION] = _calibration(world, scenario)
@@ -160,7 +168,7 @@ class Reality(Experiment):
             options["cluster"] = str(self.cluster)
         elif self.cpu_lanes is not None:
             options["lanes"] = self.cpu_lanes
-        settings = {"rounds": self.rounds, **({} if self.cluster is not None else measured)}
+        settings = {"rounds": self.rounds, "draws": self.draws, **({} if self.cluster is not None else measured)}
         return {**super().configuration(), "options": options, "settings": settings}
 
     def facts(self) -> dict[str, object]:
@@ -235,6 +243,11 @@ def calibrated_world(path: Path) -> World:
     return world
 
 
+def noise_seeds(seed: int, count: int) -> list[int]:
+    """Seeds of the twin's noise."""
+    return [int(each) for each in np.random.SeedSequence([seed, 0x7417]).generate_state(count)]
+
+
 def in_turn(names: Sequence[str], seed: int, turn: int) -> list[str]:
     """The order of a round: beginning with another for every seed, and backwards every second time."""
     first = (seed + turn // 2) % len(names)
@@ -267,11 +280,14 @@ def _overlap(a: Estimate, b: Estimate) -> bool:
     return a.low <= b.high and b.low <= a.high
 
 
-def _figures(real: Sequence[Mapping[str, Value]], predicted: Mapping[str, Value]) -> dict[str, float]:
-    """What was measured (the mean of the rounds), what was predicted, and the error; nothing where nobody knows."""
+def _figures(real: Sequence[Mapping[str, Value]], predicted: Sequence[Mapping[str, Value]]) -> dict[str, float]:
+    """What was measured (the mean of the rounds), what was predicted (of the draws), and the error.
+
+    Nothing where nobody knows.
+    """
     figures = {"failed": float(sum(_number(each["failed"]) for each in real))}
     for metric in (*JUDGED, "p95_response", "cost"):
-        measured, foretold = float(np.mean([_number(each[metric]) for each in real])), _number(predicted[metric])
+        measured, foretold = (float(np.mean([_number(each[metric]) for each in runs])) for runs in (real, predicted))
         if not math.isnan(measured):
             figures[metric] = measured
         if not math.isnan(foretold):

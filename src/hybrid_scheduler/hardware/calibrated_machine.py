@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median, quantiles
 from typing import Final
@@ -51,6 +51,7 @@ class CalibratedMachine:
         measured: For each device the figures that were measured.
         together: Of splits; None where nothing was split.
         others_busy: The share of the time in which the other devices are taken to be busy (`CalibratedCost`).
+        at_work: How many times as long tasks occupied each device in a stream (`CalibratedCost`).
     """
 
     measurements: tuple[Measurement, ...]
@@ -58,6 +59,7 @@ class CalibratedMachine:
     measured: Mapping[str, frozenset[str]]
     together: Together | None = None
     others_busy: float = 0.0
+    at_work: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -97,7 +99,7 @@ class CalibratedMachine:
     @cached_property
     def cost(self) -> CalibratedCost:
         """The cost model of the measurements."""
-        return CalibratedCost(self.measurements, self.others_busy)
+        return CalibratedCost(self.measurements, self.others_busy, self.at_work)
 
     @property
     def noise(self) -> float:
@@ -132,6 +134,7 @@ class CalibratedMachine:
                 "noise": self.noise,
                 "coexecution_penalty": None if self.together is None else self.together.penalty,
                 "others_busy": self.others_busy,
+                "at_work": dict(self.at_work),
             },
         }
 

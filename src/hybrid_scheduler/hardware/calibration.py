@@ -2,7 +2,8 @@
 
 What a node in front of lanes sees is measured: the time a lane is occupied, of which the kernel's own run is a part and
 sending, preparing and reporting are the rest. Every lane is measured twice: alone, and while all others are busy with
-kernels too, since lanes share memory, caches and links.
+kernels too, since lanes share memory, caches and links. Where tasks can be split, half of each kernel is timed too: it
+takes more than half the time, by what every part pays whatever its share.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median, stdev
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +21,7 @@ from hybrid_scheduler.hardware.calibrated_machine import CalibratedMachine, Toge
 from hybrid_scheduler.hardware.lane_bench import Kernel, LaneBench, Sample, WorkOf
 from hybrid_scheduler.hardware.nodes.lanes import Lanes
 from hybrid_scheduler.hardware.nodes.power import Meter
-from hybrid_scheduler.hardware.timing import ENOUGH_SECONDS, FEWEST_REPEATS
+from hybrid_scheduler.hardware.timing import ENOUGH_SECONDS
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.physics.calibrated import Measurement
 from hybrid_scheduler.workloads.kernel_kinds import kernel_kind
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 OTHERS_BUSY: Final = 0.7
 """Where lanes slow each other down, they are taken to be busy for this share of the time: moderate to high load."""
+FEWEST_REPEATS: Final = 5
 POWER_SECONDS: Final = 1.0
 """For so long a kernel runs over and over while its power is measured: counters tick some ten times a second."""
 HALF: Final = 0.5
@@ -61,7 +64,7 @@ class Calibration:
         sizes: At least two sizes.
         work_of: Makes the work of a kernel.
         meters: For each lane what measures its idle device's energy; None where nothing does.
-        repeats: Runs of each kernel of each size; fewer, but at least three, when they take long.
+        repeats: Runs of each kernel of each size; fewer, but at least five, when they take long.
         seed: Of the data, and of the order in which kernels run beside others.
         progress: Told of each of `PHASES` and how many of its rounds are done, `repeats` and one.
     """
@@ -71,7 +74,7 @@ class Calibration:
     sizes: Sequence[int]
     work_of: WorkOf
     meters: Sequence[Meter | None] = ()
-    repeats: int = 7
+    repeats: int = 11
     seed: int = 0
     progress: Progress = lambda phase, rounds: None
 
@@ -93,16 +96,18 @@ class Calibration:
         idle = [self._idle_watts(lane) for lane in range(len(self._devices))]
         alone = self._alone()
         beside = self._beside(alone) if len(self._devices) > 1 else {}
+        halves = self._halves()
         measurements = [
             self._measurement(lane, kernel, samples, beside.get((lane, kernel), []))
             for lane, found in alone.items()
             for kernel, samples in found.items()
         ]
+        measurements = self._with_launches(measurements, halves)
         watts = {self._devices[lane].name: (self._busy_watts(lane), idle[lane]) for lane in alone}
         memory = {d.name: d.memory_mb for d in self._devices if d.kind == "gpu"}
         busy = OTHERS_BUSY if beside else 0.0
         return CalibratedMachine.of(
-            measurements, self.lanes.cluster, watts, memory, self._together(measurements, busy), busy
+            measurements, self.lanes.cluster, watts, memory, self._together(measurements, halves, busy), busy
         )
 
     def _kernels(self, lane: int) -> list[Kernel]:
@@ -169,37 +174,36 @@ class Calibration:
         )
 
     def _busy_watts(self, lane: int) -> float:
-        """Joules over occupied seconds, the median over kernels; not a number where the machine does not tell."""
-        if self._meter(lane) is None:
-            return math.nan
-        watts = []
-        for kind in filter(lambda kind: self._bench.runs(lane, kind), self.kinds):
+        """Joules a second while a lane is kept busy, the median over kernels at their largest."""
+
+        def keep_busy(kind: str) -> None:
             samples: list[Sample] = []
-            largest = Kernel(kind, self.sizes[-1])
-            self._all(lane, _for_a_while(largest, samples), samples)
-            told = [s.joules for s in samples if not math.isnan(s.joules)]
-            if told:
-                # A counter that did not move during a short job moves the more during another.
-                watts.append(sum(told) / sum(s.occupied for s in samples))
-        return median(watts) if watts else math.nan
+            self._all(lane, _for_a_while(Kernel(kind, self.sizes[-1]), samples), samples)
+
+        kinds = [kind for kind in self.kinds if self._bench.runs(lane, kind)] if self._meter(lane) else []
+        return median(self._watts(lane, partial(keep_busy, kind)) for kind in kinds) if kinds else math.nan
 
     def _meter(self, lane: int) -> Meter | None:
         return self.meters[lane] if lane < len(self.meters) else None
 
     def _idle_watts(self, lane: int) -> float:
+        return self._watts(lane, lambda: self.lanes.wait(POWER_SECONDS))
+
+    def _watts(self, lane: int, meanwhile: Callable[[], object]) -> float:
+        """The power of a lane's device meanwhile; not a number where the machine does not tell."""
         meter = self._meter(lane)
         if meter is None:
             return math.nan
         try:
             before, since = meter.read(), self.lanes.clock()
-            self.lanes.wait(POWER_SECONDS)
+            meanwhile()
             return meter.between(before, meter.read()) / (self.lanes.clock() - since)
         except OSError:  # the counter is gone: the machine does not tell
             return math.nan
 
-    def _together(self, measurements: Sequence[Measurement], others_busy: float) -> Together | None:
-        """Halves of kernels on a CPU and a GPU of one node at the same time, over the longer of both as predicted."""
-        pair = next(
+    def _pair(self) -> tuple[int, int] | None:
+        """A CPU and a GPU of one node, if tasks can be split between any."""
+        return next(
             (
                 (cpu, gpu)
                 for gpu, there in enumerate(self._devices)
@@ -208,28 +212,59 @@ class Calibration:
             ),
             None,
         )
+
+    def _halves(self) -> dict[tuple[int, Kernel], float]:
+        """Seconds for which half of a divisible kernel occupies the lanes of a pair alone, by lane and whole kernel."""
+        return {
+            (lane, kernel): median(s.occupied for s in self._repeated({lane: half}))
+            for place, lane in enumerate(self._pair() or ())
+            for kernel in self._kernels(lane)
+            if self._bench.divisible(kernel.kind)
+            for half in [replace(kernel, begin=place * HALF, share=HALF)]
+        }
+
+    def _with_launches(
+        self, measurements: Sequence[Measurement], halves: dict[tuple[int, Kernel], float]
+    ) -> list[Measurement]:
+        """With what every part pays, where half of a kernel was timed: as much as two halves take more than the whole.
+
+        Lanes of the same hardware are taken to be alike.
+        """
+        hardware = dict(zip(self.lanes.cluster.names, self.lanes.hardware, strict=True))
+        timed = {
+            (kernel.kind, kernel.size, self.lanes.hardware[lane]): seconds for (lane, kernel), seconds in halves.items()
+        }
+        found = []
+        for m in measurements:
+            half = timed.get((m.kind, int(m.size), hardware[m.device]), 0.0)
+            found.append(m.with_launch(min(max(2.0 * half - m.seconds, m.launch), m.seconds)))
+        return found
+
+    def _together(
+        self, measurements: Sequence[Measurement], halves: dict[tuple[int, Kernel], float], others_busy: float
+    ) -> Together | None:
+        """Halves of kernels on a CPU and a GPU of one node at the same time, over the longer of both as predicted."""
+        pair = self._pair()
         if pair is None:
             return None
         slowdown = {(m.kind, m.size, m.device): 1.0 + others_busy * m.slowdown for m in measurements}
         stretches = []
-        for kind in filter(self._bench.divisible, self.kinds):
-            if not all(self._bench.runs(lane, kind) for lane in pair):
+        for lane, kernel in halves:
+            if lane != pair[0] or (pair[1], kernel) not in halves:
                 continue
-            for size in self.sizes:
-                halves = dict(zip(pair, (Kernel(kind, size, 0.0, HALF), Kernel(kind, size, HALF, HALF)), strict=True))
-                apart = [
-                    median(s.occupied for s in self._repeated({lane: half}))
-                    * slowdown[kind, size, self._devices[lane].name]
-                    for lane, half in halves.items()
-                ]
-                rounds = [self._round(halves) for _ in range(FEWEST_REPEATS)]
-                stretches.append(median(rounds) / max(apart) - 1.0)
+            apart = [
+                halves[each, kernel] * slowdown[kernel.kind, kernel.size, self._devices[each].name] for each in pair
+            ]
+            both = {each: replace(kernel, begin=place * HALF, share=HALF) for place, each in enumerate(pair)}
+            rounds = [self._round(both) for _ in range(FEWEST_REPEATS)]
+            stretches.append(median(rounds) / max(apart) - 1.0)
         return Together(tuple(stretches)) if stretches else None
 
     def _repeated(self, kernels: dict[int, Kernel]) -> list[Sample]:
-        return [
-            s for _ in range(FEWEST_REPEATS) for s in self._bench.samples({n: iter([k]) for n, k in kernels.items()})
-        ]
+        samples: list[Sample] = []
+        while len(samples) < self.repeats and not _enough(samples):
+            samples += self._bench.samples({n: iter([k]) for n, k in kernels.items()})
+        return samples
 
     def _round(self, halves: dict[int, Kernel]) -> float:
         """Seconds until both halves have ended."""
@@ -246,12 +281,14 @@ def calibrated_lanes(
     """
     from hybrid_scheduler.hardware.nodes.kernel_work import KernelWarmUp, KernelWork
     from hybrid_scheduler.hardware.nodes.machine import find_lanes
+    from hybrid_scheduler.hardware.nodes.reused_lanes import ReusedLanes
 
     smallest = min(check_sizes(sizes))
     warm_up = KernelWarmUp.of(KernelWork(kind, smallest, seed) for kind in kinds)
     lanes = find_lanes(cpu_lanes, for_pytorch=True, warm_up=warm_up)
     try:
-        yield Calibration(lanes, kinds, sizes, KernelWork, [slot.meter for slot in lanes.slots], seed=seed)
+        meters = [slot.meter for slot in lanes.slots]
+        yield Calibration(ReusedLanes(lanes), kinds, sizes, KernelWork, meters, seed=seed)
     finally:
         lanes.close()
 

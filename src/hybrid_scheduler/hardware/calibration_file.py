@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -67,8 +68,10 @@ def write_calibration(path: Path, measurements: Iterable[Measurement]) -> None:
         raise InvalidInputError(f"{path}: the file cannot be written: {error.strerror or error}") from error
 
 
-def read_calibration(path: Path, others_busy: float = 0.0) -> CalibratedCost:
-    """The cost model of a table of measurements.
+def read_calibration(
+    path: Path, others_busy: float = 0.0, at_work: Mapping[str, float] = MappingProxyType({})
+) -> CalibratedCost:
+    """The cost model of a table of measurements; the rest is as for `CalibratedCost`.
 
     Raises:
         InvalidInputError: Names file, line, column and the rule that is broken.
@@ -79,7 +82,7 @@ def read_calibration(path: Path, others_busy: float = 0.0) -> CalibratedCost:
     for number, measurement in enumerate(measurements):
         if not measurement.seconds > 0.0:
             raise file.error(number, "compute_s", "the times of a measurement must add up to more than 0 seconds")
-    return CalibratedCost(measurements, others_busy)
+    return CalibratedCost(measurements, others_busy, at_work)
 
 
 def _plain(column: Sequence[object] | np.ndarray) -> list[object]:
@@ -99,6 +102,10 @@ def _node_text(machine: CalibratedMachine, table: str) -> str:
     if machine.others_busy:
         lines.append("# Devices share cores' memory and links: how much of the time the others are taken to be busy.")
         lines.append(f"others_busy: {machine.others_busy:g}")
+    if machine.at_work:
+        lines.append("# How many times as long as that tasks occupied each device in a stream.")
+        factors = ", ".join(f"{device}: {factor:.4g}" for device, factor in machine.at_work.items())
+        lines.append(f"at_work: {{{factors}}}")
     lines.append("physics:")
     lines.append("  # The median scatter of repeated runs.")
     lines.append(f"  noise: {machine.noise:.4g}")

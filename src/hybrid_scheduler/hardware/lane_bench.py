@@ -42,7 +42,6 @@ class Sample:
         occupied: Seconds from sending it to having its report: for so long the lane takes no other job.
         run: Seconds of these in which it ran.
         transfer: Seconds of these in which data moved; 0 where nobody measured.
-        joules: What the device took meanwhile; not a number where the machine does not tell.
     """
 
     kernel: Kernel
@@ -50,7 +49,6 @@ class Sample:
     occupied: float
     run: float
     transfer: float
-    joules: float
 
 
 WorkOf = Callable[[str, int, int], Work]
@@ -115,7 +113,7 @@ class LaneBench:
                     if event.number != number or event.ending is not Ending.DONE:
                         raise self._failed(kernel, event) from event.error
                     moved = 0.0 if math.isnan(event.result.transfer) else event.result.transfer
-                    yield Sample(kernel, event.lane, now - since, event.end - event.start, moved, event.joules)
+                    yield Sample(kernel, event.lane, now - since, event.end - event.start, moved)
                     self._send(event.lane, todo[event.lane], sent)
                 elif not event.up and event.lane in todo:
                     raise LaneError(f"{self._name(event.lane)} was lost while it was calibrated; try again")

@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import active_children, connection, get_context, parent_process
+from multiprocessing import connection, get_context, parent_process
 from threading import Thread
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -69,7 +69,6 @@ class LocalWorkers(Workers):
     def __init__(self, jobs: int) -> None:
         if jobs < 1:
             raise InvalidInputError(f"jobs is {jobs}, but it must be at least 1")
-        self._others = set(active_children())
         # Fresh processes: a forked one would inherit the threads of PyTorch and numba in an unknown state. They are
         # started as they are needed.
         self._pool = (
@@ -92,8 +91,9 @@ class LocalWorkers(Workers):
         """See `Workers.close`."""
         if self._pool is None:
             return
-        for worker in set(active_children()) - self._others if at_once else ():
-            worker.kill()
+        if at_once:
+            for worker in list((self._pool._processes or {}).values()):  # from Python 3.14 on, `kill_workers` does it
+                worker.kill()
         self._pool.shutdown(cancel_futures=True)
 
 

@@ -15,7 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hybrid_scheduler.engine.driver import Driver, named_failures
+from hybrid_scheduler.engine.driver import Driver
+from hybrid_scheduler.engine.live import NO_PARENTS, said_of_waiting
 from hybrid_scheduler.engine.live_data import Advance, Effort, Finished, Placement, WaitingTask, Waits
 from hybrid_scheduler.hardware.nodes.lanes import Job, LaneChange, LaneError, Lanes, Report, Work
 from hybrid_scheduler.hardware.nodes.measured_times import Times
@@ -39,7 +40,6 @@ ROUND_SECONDS, ROUND_TASKS = 5.0, 64
 LATELY = 12.0
 """For each scheduler."""
 NEXT_ROUND = "The next round takes it, in which one scheduler after the other runs the same tasks for real."
-NO_PARENTS: Mapping[int, Sequence[Dependency]] = {}
 
 
 class MachineRace:
@@ -255,20 +255,9 @@ class MachineRace:
         driver = self._drivers[name]
         node, scheduler = driver.node, driver.scheduler
         room, view = node.waiting(), node.view()
-        tasks = room.oldest(len(room) if task_id is not None else most)
+        tasks = room.oldest(most) if task_id is None else [task for task in room if task.task_id == task_id]
         try:
-            with named_failures(scheduler):
-                return [
-                    WaitingTask(
-                        task,
-                        room.since(task),
-                        room.overtaken(task),
-                        scheduler.expected_start(task, room, view),
-                        scheduler.explain(task, view).reason,
-                    )
-                    for task in tasks
-                    if task_id is None or task.task_id == task_id
-                ]
+            return said_of_waiting(tasks, scheduler, room, view)
         except HybridSchedulerError as error:
             self.take_out(name, str(error))
             return []

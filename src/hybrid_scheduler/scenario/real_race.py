@@ -14,11 +14,9 @@ from hybrid_scheduler.hardware.nodes.measured_times import CalibratedTimes, Meas
 from hybrid_scheduler.hardware.nodes.real_node import RealNode
 from hybrid_scheduler.hardware.nodes.real_task import outcome_batch
 from hybrid_scheduler.hardware.nodes.reused_lanes import ReusedLanes
-from hybrid_scheduler.model.decision import Decision
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import Task, TaskBatch
-from hybrid_scheduler.model.view import ClusterView
 from hybrid_scheduler.physics.calibrated import CalibratedCost
 from hybrid_scheduler.physics.settings import Physics
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -98,7 +96,9 @@ class RealRace:
                 progress(done)
 
         times = times_for(self.lanes, self.physics)
-        node = RealNode(scheduler, self.lanes, times, physics=self.physics, settled=settled, seed=self.seed)
+        node = RealNode(
+            scheduler, self.lanes, times, physics=self.physics, settled=settled, compiled=True, seed=self.seed
+        )
         for task, work in todo:
             node.add(task, work, self.limit)
         driver = _TimedDriver(scheduler, node)
@@ -116,20 +116,18 @@ class _TimedDriver(Driver[RealNode]):
     """Looks at the clock before and after every question."""
 
     def __init__(self, scheduler: Scheduler, node: RealNode) -> None:
-        super().__init__(scheduler, node, compiled=False, starting=self._count)
-        self._asking, self._started = 0.0, 0
+        super().__init__(scheduler, node, compiled=False)
+        self._asking = 0.0
 
     @property
     def decision_us(self) -> float:
-        return self._asking / self._started * 1e6 if self._started else math.nan
+        asking, decided = self._asking + self.node.asking_seconds, self.node.decisions - self.node.tried
+        return asking / decided * 1e6 if decided else math.nan
 
     def ask(self) -> None:
         began = perf_counter()
         super().ask()
         self._asking += perf_counter() - began
-
-    def _count(self, task: Task, decision: Decision, view: ClusterView) -> None:
-        self._started += 1
 
 
 def kernel_works(tasks: TaskBatch, seed: int) -> list[KernelWork]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hybrid_scheduler.model import InvalidInputError, Task, TaskBatch, UnknownNameError
 from hybrid_scheduler.model.ranges import Range as Legal
+from hybrid_scheduler.model.task import FloatArray
 from hybrid_scheduler.workloads.arrivals import PoissonArrivals
 from hybrid_scheduler.workloads.kernel_kinds import KERNEL_KINDS, kernel_columns, kernel_kind
 from hybrid_scheduler.workloads.shapes import Range
@@ -25,7 +26,10 @@ KERNEL_COLUMNS = ("task_id", "kind", "size", "arrival_time")
 
 @dataclass(frozen=True, slots=True)
 class KernelPreset:
-    """Kernels of some kinds, equally often, of sizes whose logarithms are uniform; they arrive as a Poisson process.
+    """Kernels of some kinds, equally often, of round sizes all over a range; they arrive as a Poisson process.
+
+    The logarithms of the sizes are uniform, but for that each is rounded to a size as people choose them
+    (`round_sizes`).
 
     Attributes:
         kinds: Which.
@@ -90,6 +94,28 @@ class KernelPreset:
             left = None if left is None else left - len(block)
 
 
+def round_sizes(low: float, high: float) -> FloatArray:
+    """The two ends, and between them the multiples of 8 that have no other prime factors than 2, 3 and 5, ascending.
+
+    Between such sizes the time of a kernel is no smooth function of its size, and no calibration at a few sizes can
+    foretell it: a Fourier transform of a prime length takes three times as long as its neighbours, a product of
+    matrices of odd size half as long again.
+    """
+    sizes = {low, high}
+    twos = 8
+    while twos <= high:
+        threes = twos
+        while threes <= high:
+            fives = threes
+            while fives <= high:
+                if fives >= low:
+                    sizes.add(float(fives))
+                fives *= 5
+            threes *= 3
+        twos *= 2
+    return np.array(sorted(sizes), dtype=np.float64)
+
+
 class KernelDrawing:
     """The state of one drawing: every call of `take` gives the tasks after those of the last."""
 
@@ -102,9 +128,11 @@ class KernelDrawing:
     def take(self, count: int) -> TaskBatch:
         """The next tasks. How they are divided over calls does not change a bit of them."""
         kinds, (low, high) = self._preset.kinds, self._preset.sizes
+        sizes = round_sizes(low, high)
         index = self._streams.of("kind").integers(0, len(kinds), count)
         logs = self._streams.of("size").uniform(np.log(low), np.log(high), count)
-        size = np.clip(np.round(np.exp(logs)), low, high).astype(np.float64)
+        nearest = np.searchsorted(np.log(sizes[1:] * sizes[:-1]) / 2.0, logs)
+        size = sizes[nearest]
         # In units of the mean gap, as `Synthesis` does.
         times = np.cumsum(np.concatenate(([self._clock], PoissonArrivals().gaps(self._streams, count))))
         first, self._first, self._clock = self._first, self._first + count, float(times[-1])

@@ -10,23 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid_scheduler.hardware.nodes.lanes import Place, Work, WorkResult
+from hybrid_scheduler.hardware.nodes.lanes import Place, WholeWork, Work, WorkResult
 
 
 @dataclass(frozen=True)
-class Call(Work):
+class Call(WholeWork):
     """Calls a function; done when that returns."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     prepared: Callable[[], Any] | None = None
-
-    @property
-    def divisible(self) -> bool:
-        return False
-
-    def runs_on(self, kind: str) -> bool:
-        return True
 
     def prepare(self, place: Place, begin: float, share: float) -> None:
         if self.prepared is not None:

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from hybrid_scheduler.hardware.kernels import KERNELS
-from hybrid_scheduler.hardware.nodes import kernel_work
+from hybrid_scheduler.hardware.nodes import kernel_work, kernels_ready
 from hybrid_scheduler.hardware.nodes.kernel_work import KernelWarmUp, KernelWork
+from hybrid_scheduler.hardware.nodes.kernels_ready import KernelsReady
 from hybrid_scheduler.hardware.nodes.lanes import Ending, Job, LaneChange, Place, Report
 from hybrid_scheduler.hardware.nodes.processes import ProcessLanes
 from hybrid_scheduler.hardware.nodes.slot import Slot
@@ -27,7 +28,7 @@ FLOATS = 4
 def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Kind and size whenever data is made; nothing is kept from before, and at most the data of one matmul of 100."""
     log: list[tuple[str, int]] = []
-    monkeypatch.setattr(kernel_work, "_STORE", kernel_work._Store(2 * FLOATS * 100**2))
+    monkeypatch.setattr(kernel_work, "STORE", kernel_work._Store(2 * FLOATS * 100**2, spare=lambda: 0.0))
     for kind, kernel in KERNELS.items():
 
         def make(size: int, generator: Any, kind: str = kind, original: Any = kernel.make) -> Any:
@@ -122,6 +123,21 @@ def test_what_is_measured_of_it(place: Place) -> None:
     assert math.isnan(result.memory_mb) or place.accelerator == "cuda"
 
 
+def test_results_are_fetched_into_the_same_memory() -> None:
+    store = kernel_work._Store(0)
+    large = torch.arange(20.0)
+    address = store.fetch(large).data_ptr()
+    columns, spectrum, gaps = torch.arange(12.0).view(3, 4).mT, torch.fft.rfft(torch.arange(8.0)), large[::2]
+    for result in (large, columns, spectrum, large[:0]):
+        got = store.fetch(result)
+        assert torch.equal(got, result)
+        assert got.stride() == result.stride()
+        assert got.data_ptr() in (address, 0)
+    assert torch.equal(store.fetch(gaps), gaps)
+    larger = store.fetch(torch.arange(100.0))
+    assert torch.equal(larger, torch.arange(100.0))
+
+
 def test_what_warms_up_is_each_kind_and_size_once() -> None:
     tasks = [KernelWork("axpy", 9), KernelWork("sort", 5, 1), KernelWork("axpy", 3), KernelWork("sort", 5, 1)]
     warm_up = KernelWarmUp.of(tasks)
@@ -135,6 +151,31 @@ def test_what_warms_up_for_too_long_leaves_out_the_large(
     monkeypatch.setattr(kernel_work, "WARM_UP_SECONDS", -1.0)
     KernelWarmUp.of([KernelWork(kind, size) for kind in ("axpy", "sort") for size in (3, 9)]).run(CPU, 0.0, 1.0)
     assert made == [("axpy", 3), ("sort", 3)]
+
+
+def test_before_a_stream_every_size_runs_and_the_data_of_all_is_there(
+    made: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_work, "STORE", kernel_work._Store(2 * FLOATS * 100**2 + FLOATS * 60_000))
+    monkeypatch.setattr(kernels_ready, "STORE", kernel_work.STORE)
+    ran: list[tuple[str, int]] = []
+    for name, rows in (("matmul", 1), ("sort", 1000)):
+        kernel = KERNELS[name]
+
+        def run(data: Any, *rest: Any, name: str = name, rows: int = rows, original: Any = kernel.run) -> Any:
+            ran.append((name, len(data) // rows))
+            return original(data, *rest)
+
+        monkeypatch.setattr(kernel, "run", run)
+    sizes = (("sort", 20), ("matmul", 50), ("matmul", 100), ("sort", 5), ("matmul", 70))
+    works = tuple(KernelWork(kind, size) for kind, size in sizes)
+    KernelsReady(works).run(CPU, 0.0, 1.0)
+    assert sorted(ran[:2]) == [("matmul", 50), ("sort", 5)]
+    assert sorted(ran[2:]) == [("matmul", 70), ("matmul", 100), ("sort", 20)]
+    made.clear()
+    for work in works:
+        work.prepare(CPU, 0.0, 1.0)
+    assert made == []
 
 
 @pytest.mark.slow

@@ -19,8 +19,9 @@ import pytest
 from lane_works import Call, Where, exit_with, fail, fail_fussily, forever, surroundings
 
 from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, Job, LaneChange, LaneError, Place, Report
-from hybrid_scheduler.hardware.nodes.processes import FRUITLESS_STARTS, ProcessLanes
+from hybrid_scheduler.hardware.nodes.processes import ProcessLanes
 from hybrid_scheduler.hardware.nodes.slot import THREADS, Slot
+from hybrid_scheduler.hardware.nodes.worker_lanes import FRUITLESS_STARTS
 from hybrid_scheduler.physics.device import Device
 
 LONG = 120.0
@@ -346,3 +347,19 @@ def test_a_script_needs_no_guard_and_its_own_classes_travel(tmp_path: Path) -> N
         [sys.executable, script], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
     )
     assert (said.stdout, said.stderr) == ("True\n", "")
+
+
+def test_an_interrupt_while_a_process_starts_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            started.append(self.pid)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ProcessLanes(slots())
+    assert len(started) == 1
+    assert not psutil.pid_exists(started[0])

@@ -268,6 +268,26 @@ def test_lanes_that_never_come_back_end_every_task() -> None:
     assert all(isinstance(error, LostLaneError) for error in node.failures().values())
 
 
+def test_nobody_waits_for_tasks_that_cannot_run_or_are_over_when_they_arrive() -> None:
+    scheduler = create_scheduler("sjf")
+    (_, work), *_ = equal_tasks(1)
+    late = Task(0, 100.0, 0.5, 1.0, arrival_time=1000.0)
+    lanes = SimulatedLanes(WORLD.cluster)
+    for lane in range(3):
+        lanes.change(2.5, LaneChange(lane, up=False, final=True))
+    node = a_node(scheduler, lanes)
+    outcomes = drive(node, scheduler, [(late, work)])
+    assert lanes.clock() == 2.5
+    assert isinstance(node.failures()[0], LostLaneError)
+    assert outcomes.finish_time.tolist() == [1000.0]
+    lanes = SimulatedLanes(WORLD.cluster)
+    node = a_node(scheduler, lanes)
+    node.add(late, work)
+    assert node.withdraw(0)
+    drive(node, scheduler, [])
+    assert lanes.clock() == 0.0
+
+
 def test_lanes_that_never_come_up_are_named() -> None:
     lanes = SimulatedLanes(WORLD.cluster)
     lanes.wait(0.0)
@@ -319,6 +339,22 @@ def test_what_is_withdrawn_does_not_run_and_what_is_abandoned_ends() -> None:
     assert len(outcomes) == 9
     assert 8 not in {job.work.task_id for _, job in lanes.jobs if isinstance(job.work, TimedWork)}
     assert node.unfinished == 0
+
+
+def test_a_task_that_is_given_up_before_it_arrives_ends_when_it_would_have_arrived() -> None:
+    scheduler = create_scheduler("sjf")
+    node = a_node(scheduler, SimulatedLanes(WORLD.cluster))
+    (_, work), *_ = equal_tasks(1)
+    for task_id, arrival, parents in ((0, 0.0, ()), (1, 0.0, (0,)), (2, 50.0, ()), (3, 60.0, ())):
+        node.add(Task(task_id, 100.0, 0.5, 1.0, arrival, dependencies=parents), work)
+    Driver(scheduler, node, compiled=False).run(until=0.5)
+    assert node.withdraw(3)
+    node.abandon(InvalidInputError("enough"))
+    outcomes = node.outcomes()
+    assert outcomes.failed.all()
+    assert outcomes.finish_time.tolist() == [0.5, 0.5, 50.0, 60.0]
+    assert outcomes.ready_time.tolist() == [0.0, 0.5, 50.0, 60.0]
+    assert outcomes.decided_time.tolist() == [0.0, 0.5, 50.0, 60.0]
 
 
 def test_order_pays_and_costs_nothing() -> None:

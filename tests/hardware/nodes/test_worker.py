@@ -6,8 +6,10 @@ import math
 import pickle
 import socket
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +19,7 @@ from lane_works import Call, fail
 from hybrid_scheduler.hardware.nodes.channel import Channel
 from hybrid_scheduler.hardware.nodes.lanes import Place
 from hybrid_scheduler.hardware.nodes.pickling import dumps
-from hybrid_scheduler.hardware.nodes.power import Meter
+from hybrid_scheduler.hardware.nodes.power import JobMeter, Meter
 from hybrid_scheduler.hardware.nodes.worker import DONE, RAISED, TOO_LARGE, serve
 
 GPU = Place("gpu_0", "gpu", "cuda")
@@ -67,7 +69,7 @@ def served(
 ) -> tuple[bool, Any]:
     """Whether the worker can go on, and what it said."""
     pool, worker = ends
-    goes_on = serve(worker, dumps((work, 0.0, 1.0, False)), place, meter)
+    goes_on = serve(worker, dumps((work, 0.0, 1.0, False)), place, JobMeter(meter))
     (message,) = pool.receive()
     return goes_on, pickle.loads(message)
 
@@ -115,6 +117,49 @@ def test_energy_is_read_before_and_after(ends: tuple[Channel, Channel], readings
     assert (code, value) == (DONE, 2)
     assert start <= end
     assert got == pytest.approx(joules, nan_ok=True)
+
+
+class SlowMeter(Meter):
+    """One whose counter tells nothing of short jobs: ten joules a second, until it has gone."""
+
+    shortest = 0.2
+
+    def __init__(self) -> None:
+        self.readings = 0
+        self.gone = False
+
+    def read(self) -> tuple[float, ...]:
+        if self.gone:
+            raise OSError("it has gone")
+        self.readings += 1
+        return (10.0 * time.monotonic(),)
+
+
+def test_a_slow_counter_is_read_for_long_jobs_only() -> None:
+    counter = SlowMeter()
+    meter = JobMeter(counter)
+
+    def joules(until: Callable[[float], bool]) -> float:
+        """Of a job that goes on until then, a second."""
+        meter.begin()
+        began = time.monotonic()
+        while not until(time.monotonic() - began):
+            time.sleep(0.001)
+        got = meter.end()
+        return got / (time.monotonic() - began)
+
+    def is_read(times: int, seconds: float) -> bool:
+        return seconds > 0.2 and counter.readings >= times
+
+    assert [math.isnan(joules(lambda seconds: True)) for _ in range(50)] == [True] * 50
+    assert counter.readings == 0, "nobody waits for it while jobs are short"
+    for readings in (2, 4):
+        rate = joules(partial(is_read, readings - 1))
+        assert rate == pytest.approx(10.0, rel=0.2), "what was before the first reading counts as the rest"
+        assert counter.readings == readings
+    assert math.isnan(meter.end()), "it was told already"
+    counter.gone = True
+    assert math.isnan(joules(lambda seconds: seconds > 0.3))
 
 
 SHORT = [b"", b"x", b"yz" * 10, b"", b"end"]

@@ -42,5 +42,6 @@ def _sparse(starts: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, w
     """A matrix by compressed rows."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        warnings.filterwarnings("ignore", message="Sparse invariant checks are implicitly disabled")
         # A column may occur twice in a row, which the check of invariants would refuse and the product adds up.
         return torch.sparse_csr_tensor(starts, columns, values, (len(starts) - 1, width), check_invariants=False)

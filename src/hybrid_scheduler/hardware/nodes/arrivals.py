@@ -15,12 +15,11 @@ class Arrivals:
         self._coming: list[tuple[float, int, RealTask]] = []
         self._blocked: dict[int, list[RealTask]] = {}
 
-    def __len__(self) -> int:
-        return len(self._coming)
-
     @property
     def next(self) -> float:
-        """When the next task arrives; infinite when none is to come."""
+        """When the next task arrives that is not over already; infinite when none is to come."""
+        while self._coming and self._coming[0][2].outcome is not None:
+            heapq.heappop(self._coming)
         return self._coming[0][0] if self._coming else math.inf
 
     def add(self, each: RealTask) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 
-from hybrid_scheduler.hardware.nodes.lanes import Job, Lanes
-from hybrid_scheduler.hardware.nodes.real_task import RealPart
+from hybrid_scheduler.hardware.nodes.lanes import Job, LaneChange, Lanes
+from hybrid_scheduler.hardware.nodes.real_task import RealPart, RealTask
+from hybrid_scheduler.model.decision import Decision, Part
 from hybrid_scheduler.model.device_columns import AVAILABLE, BACKLOG, QUEUED, SINCE
 from hybrid_scheduler.model.task import FloatArray
 
@@ -15,7 +17,7 @@ OVERRUN_SHARE = 0.25
 
 
 class DeviceQueues:
-    """Feeds lanes, and keeps the visible columns of the device table.
+    """Feeds lanes, keeps the visible columns of the device table, and says what each device can run.
 
     Args:
         lanes: Where parts run.
@@ -26,18 +28,24 @@ class DeviceQueues:
         self._lanes, self._devices = lanes, devices
         self._queues: list[deque[RealPart]] = [deque() for _ in devices]
         self._expected = [0.0] * len(devices)
-        self._up = [False] * len(devices)
+        self._hardware = lanes.hardware
+        self._up, self._gone = [False] * len(devices), [False] * len(devices)
         self._jobs: dict[int, RealPart] = {}
         self._count = 0
         devices[:, AVAILABLE] = 0.0
 
-    @property
-    def running(self) -> int:
-        """How many parts are with their lanes."""
-        return len(self._jobs)
+    # --- which devices there are, and what they can run ---------------------------------------------------------------
 
-    def note_lane(self, lane: int, up: bool) -> None:
-        """A lane has come up, or has gone."""
+    def note_change(self, change: LaneChange) -> None:
+        """A lane has come up, or has gone, perhaps for good."""
+        self._gone[change.lane] = change.final
+        self._note_up(change.lane, change.up)
+
+    def note_lost(self, lane: int) -> None:
+        """A lane has gone, with what ran there."""
+        self._note_up(lane, False)
+
+    def _note_up(self, lane: int, up: bool) -> None:
         self._up[lane] = up
         self._devices[lane, AVAILABLE] = 1.0 if up else 0.0
 
@@ -50,6 +58,49 @@ class DeviceQueues:
     def any_idle(self) -> bool:
         """Whether some lane is up and has nothing to do."""
         return any(up and not queue for up, queue in zip(self._up, self._queues, strict=True))
+
+    @property
+    def any_to_come(self) -> bool:
+        """Whether some lane is down and may come up."""
+        return any(not up and not gone for up, gone in zip(self._up, self._gone, strict=True))
+
+    @property
+    def all_gone(self) -> bool:
+        """Whether every lane is down for good."""
+        return all(self._gone)
+
+    def runs_now(self, each: RealTask) -> bool:
+        """Whether a device that is up can run a task."""
+        return any(up and self._takes(each, lane) for lane, up in enumerate(self._up))
+
+    def able(self, each: RealTask) -> bool:
+        """Whether a device can run a task that is up or may come up."""
+        return any(not gone and self._takes(each, lane) for lane, gone in enumerate(self._gone))
+
+    def possible(self, each: RealTask, decision: Decision) -> Sequence[Part]:
+        """The parts of a decision as devices that are up can carry them out; one of them can run the task."""
+        if len(decision.parts) > 1:
+            if each.work.divisible and all(self._takes(each, part.device) for part in decision.parts):
+                return decision.parts
+            larger = max(decision.parts, key=lambda part: part.share)
+            decision = Decision.whole(larger.device, larger.expected / larger.share)
+        if self._takes(each, decision.parts[0].device):
+            return decision.parts
+        up = [lane for lane, up in enumerate(self._up) if up and self._takes(each, lane)]
+        devices = self._lanes.cluster.devices
+        node = devices[decision.parts[0].device].node
+        return (Part(min(up, key=lambda lane: (devices[lane].node != node, self._devices[lane, QUEUED]))),)
+
+    def _takes(self, each: RealTask, lane: int) -> bool:
+        kind = self._lanes.cluster.devices[lane].kind
+        return each.work.runs_on(kind) and self._hardware[lane] not in each.excluded
+
+    # --- the queues ---------------------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> int:
+        """How many parts are with their lanes."""
+        return len(self._jobs)
 
     def append(self, part: RealPart) -> None:
         """Queue a part."""

@@ -8,13 +8,14 @@ the way of the data there, from pageable memory, and of the result back. All in 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from hybrid_scheduler.hardware.nodes.lanes import Place, Work, WorkResult
+from hybrid_scheduler.hardware.nodes.lanes import Place, WholeWork, Work, WorkResult
+from hybrid_scheduler.hardware.nodes.spare_memory import spare_bytes
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.workloads.kernel_kinds import kernel_kind
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 WARM_UP_SECONDS: Final = 60.0
 KEPT_BYTES: Final = 1 << 30
-"""How much data of earlier tasks a lane keeps; the latest task's stays however large it is."""
+"""How much data of earlier tasks a lane keeps in any case, and more while half of the memory is free. The latest task's
+stays however large it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class KernelWork(Work):
 
     def prepare(self, place: Place, begin: float, share: float) -> None:
         """Make the data, or find it, and start the device."""
-        _STORE.make_ready(self, begin, share)
+        STORE.make_ready(self, begin, share)
         if place.kind == "gpu":
             _accelerator(place)
 
@@ -68,7 +70,7 @@ class KernelWork(Work):
         from hybrid_scheduler.hardware.kernels import KERNELS
         from hybrid_scheduler.hardware.torch_backend import plain_float32
 
-        data = _STORE.take(self, begin, share)
+        data = STORE.take(self, begin, share)
         kernel = KERNELS[self.kind]
         with plain_float32():
             if place.kind == "cpu":
@@ -88,7 +90,7 @@ class KernelWork(Work):
             result = kernel.run(*there)
             wait()
             computed = monotonic()
-            result.cpu()
+            STORE.fetch(result)
             ended = monotonic()
             transfer = uploaded - started + ended - computed
             if cuda:
@@ -97,7 +99,7 @@ class KernelWork(Work):
 
 
 @dataclass(frozen=True, slots=True)
-class KernelWarmUp(Work):
+class KernelWarmUp(WholeWork):
     """What a lane runs before it is up: every kind and size once, so that no task pays for a kernel's first call.
 
     Loading PyTorch and starting the device are done then, too. On an accelerator the result of every kind is compared
@@ -119,15 +121,6 @@ class KernelWarmUp(Work):
             seen[kind] += 1
         ordered.sort(key=lambda ranked: ranked[0])
         return cls(tuple(work for _, work in ordered))
-
-    @property
-    def divisible(self) -> bool:
-        """It is for one lane."""
-        return False
-
-    def runs_on(self, kind: str) -> bool:
-        """Like the kernels."""
-        return True
 
     def run(self, place: Place, begin: float, share: float) -> WorkResult:
         """Run each.
@@ -152,14 +145,21 @@ class _Store:
     """The data of a lane's tasks: what is ready for the next one, and what earlier ones left.
 
     Args:
-        limit: How many bytes of earlier ones.
+        limit: How many bytes of earlier ones in any case.
+        spare: How many more there is memory for.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, spare: Callable[[], float] = spare_bytes) -> None:
         self.limit = limit
+        self._spare = spare
         self._kept: OrderedDict[KernelWork, tuple[torch.Tensor, ...]] = OrderedDict()
         self._bytes = 0
         self._ready: tuple[object, tuple[torch.Tensor, ...]] | None = None
+        self._fetched: torch.Tensor | None = None
+
+    def room(self) -> float:
+        """How many bytes more it keeps."""
+        return max(self.limit - self._bytes, self._spare())
 
     def make_ready(self, work: KernelWork, begin: float, share: float) -> tuple[torch.Tensor, ...]:
         """Have the data of a share of a task."""
@@ -178,6 +178,18 @@ class _Store:
             return self._ready[1]
         return self.make_ready(work, begin, share)
 
+    def fetch(self, result: torch.Tensor) -> torch.Tensor:
+        """An accelerator's result in main memory, where the next one overwrites it: new memory would cost time."""
+        import torch
+
+        span = 1 + sum((count - 1) * stride for count, stride in zip(result.shape, result.stride(), strict=True))
+        if span != result.numel():  # it has gaps
+            return result.cpu()
+        if self._fetched is None or self._fetched.nbytes < result.nbytes:
+            self._fetched = torch.empty(result.nbytes, dtype=torch.uint8)
+        flat = self._fetched[: result.nbytes].view(result.dtype)
+        return flat.as_strided(result.shape, result.stride()).copy_(result)
+
     def _whole(self, work: KernelWork) -> tuple[torch.Tensor, ...]:
         if work in self._kept:
             self._kept.move_to_end(work)
@@ -188,7 +200,7 @@ class _Store:
 
         # Room is made first, so that the old data and the new are not there at the same time.
         coming = round(kernel_kind(work.kind).input_bytes(work.size))
-        while self._kept and self._bytes + coming > self.limit:
+        while self._kept and coming > self.room():
             self._bytes -= _bytes(self._kept.popitem(last=False)[1])
         data = KERNELS[work.kind].make(work.size, torch.Generator().manual_seed(work.seed))
         self._kept[work] = data
@@ -208,7 +220,7 @@ def _bytes(tensors: Iterable[torch.Tensor]) -> int:
     return total
 
 
-_STORE = _Store(KEPT_BYTES)
+STORE = _Store(KEPT_BYTES)
 """Of this process, which is one lane's."""
 
 

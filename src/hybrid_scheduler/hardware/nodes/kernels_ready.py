@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybrid_scheduler.hardware.nodes.kernel_work import KEPT_BYTES, KernelWarmUp, KernelWork
-from hybrid_scheduler.hardware.nodes.lanes import Place, Work, WorkResult
+from hybrid_scheduler.hardware.nodes.kernel_work import STORE, KernelWarmUp, KernelWork
+from hybrid_scheduler.hardware.nodes.lanes import Place, WholeWork, WorkResult
 from hybrid_scheduler.workloads.kernel_kinds import kernel_kind
 
 
 @dataclass(frozen=True, slots=True)
-class KernelsReady(Work):
-    """Calls every kernel once, and makes the data of the tasks to come, as much as a lane keeps.
+class KernelsReady(WholeWork):
+    """Calls every kernel of every size once, and makes the data of the tasks to come, as much as a lane keeps.
+
+    A library has several programs for one kernel, chooses by the size, and on an accelerator loads each when it is
+    first called; allocators ask the system for memory when a result is larger than any before. Both take longer than
+    many tasks. After `WARM_UP_SECONDS` the largest are left out.
 
     Attributes:
         works: The tasks, in the order in which they arrive.
@@ -19,20 +23,10 @@ class KernelsReady(Work):
 
     works: tuple[KernelWork, ...]
 
-    @property
-    def divisible(self) -> bool:
-        """It is for one lane."""
-        return False
-
-    def runs_on(self, kind: str) -> bool:
-        """Like the kernels."""
-        return True
-
     def run(self, place: Place, begin: float, share: float) -> WorkResult:
-        """Call the smallest of each kind, and make data; of what comes first last, so that it is kept longest."""
-        smallest = {work.kind: work for work in sorted(self.works, key=lambda work: -work.size)}
-        KernelWarmUp(tuple(smallest.values())).run(place, 0.0, 1.0)
-        kept, room = [], float(KEPT_BYTES)
+        """Call each, then make data, that of what comes first last, so that it is kept longest."""
+        KernelWarmUp.of(self.works).run(place, 0.0, 1.0)
+        kept, room = [], STORE.room()
         for work in dict.fromkeys(self.works):
             room -= kernel_kind(work.kind).input_bytes(work.size)
             if room < 0.0:

@@ -74,6 +74,19 @@ class Work(Protocol):
         """
 
 
+class WholeWork(Work):
+    """Work that runs as a whole, in whatever lane it is sent to."""
+
+    @property
+    def divisible(self) -> bool:
+        """Nobody knows how to divide it."""
+        return False
+
+    def runs_on(self, kind: str) -> bool:
+        """Everywhere."""
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One part on its way to a lane.
@@ -111,6 +124,10 @@ class Ending(Enum):
     """It ran past its limit and its lane was ended."""
     CANCELLED = auto()
     """Its lane was ended because somebody asked (`Lanes.cancel`)."""
+
+
+LANE_LOST = (Ending.DIED, Ending.HUNG, Ending.CANCELLED)
+"""How a job ends whose lane is lost with it."""
 
 
 @dataclass(frozen=True, slots=True)

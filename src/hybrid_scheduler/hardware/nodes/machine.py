@@ -34,6 +34,9 @@ TOPOLOGY = Path("/sys/devices/system/cpu")
 CORES_OF_A_GPU = 4
 """Where there are at least so many cores for each GPU, each GPU's process gets one to itself: it spins while it waits,
 and the threads of a computation on the CPU wait for the slowest of them."""
+CORES_TO_SPARE = 8
+"""Where there are at least so many cores, one belongs to no lane: whoever decides would otherwise take it from one of
+the threads for which all others wait."""
 LANES_WITHOUT_GPU = 2
 ASK_SECONDS = 120.0
 ASK_PYTORCH = """
@@ -118,13 +121,16 @@ def divide(
     """
     gpus = len(accelerators)
     own = gpus if gpus and count >= CORES_OF_A_GPU * gpus else 0
-    left = count - own
+    end = count - (count >= CORES_TO_SPARE)
+    left = end - own
     if cpu_lanes is None:
         cpu_lanes = 1 if gpus else min(left, LANES_WITHOUT_GPU)
     if not 1 <= cpu_lanes <= min(left, MOST_CPUS):
         raise InvalidInputError(
             f"{cpu_lanes} CPU lanes are asked for, but it must be 1 to {min(left, MOST_CPUS)}, the cores this process "
-            "may use" + (f" less one for each of {own} GPUs" if own else "")
+            "may use"
+            + (" less one for whoever decides" if end < count else "")
+            + (f" less one for each of {own} GPUs" if own else "")
         )
     ends = [own + left * lane // cpu_lanes for lane in range(cpu_lanes + 1)]
     slots = [

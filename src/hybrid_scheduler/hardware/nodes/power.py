@@ -1,29 +1,40 @@
 """Energy as the machine tells it: NVIDIA's counter of a GPU (NVML), Intel's and AMD's of the processor (RAPL).
 
-NVML is spoken to through the driver's own library, so that nothing need be installed. Counters tick some ten times a
-second (NVML) to a thousand times (RAPL): what a shorter job took is only right on average.
+NVML is spoken to through the driver's own library, so that nothing need be installed. RAPL's counters tick a thousand
+times a second: what a shorter job took is only right on average. NVML's tick some ten times a second, and reading one
+takes milliseconds, so that it says nothing of short jobs, and is not read for them.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from time import monotonic, sleep
+from typing import Any, ClassVar
 
 POWERCAP = Path("/sys/class/powercap")
 NVML_LIBRARY = "libnvidia-ml.so.1"
+LOOKS = 0.2
+"""Whether a job is a long one is looked at after such shares of `Meter.shortest`."""
 TEXT_BYTES = 96
 """Room for names and identifiers; NVML's longest."""
 
 
 class Meter(ABC):
-    """Counts the energy of one device. It is pickled on its way to a lane."""
+    """Counts the energy of one device. It is pickled on its way to a lane.
+
+    Attributes:
+        shortest: Seconds that a job must take for the counter to tell its energy; 0 where reading it costs nothing.
+    """
+
+    shortest: ClassVar[float] = 0.0
 
     @abstractmethod
     def read(self) -> tuple[float, ...]:
@@ -87,6 +98,7 @@ class NvmlMeter(Meter):
         uuid: As the driver knows it.
     """
 
+    shortest: ClassVar[float] = 0.5
     uuid: str
 
     def read(self) -> tuple[float, ...]:
@@ -95,6 +107,73 @@ class NvmlMeter(Meter):
         millijoules = ctypes.c_ulonglong()
         _ask(library, "nvmlDeviceGetTotalEnergyConsumption", handle, ctypes.byref(millijoules))
         return (millijoules.value * 1e-3,)
+
+
+class JobMeter:
+    """Tells the energy of a lane's jobs, which come one after the other.
+
+    A counter that tells nothing of short jobs is left alone until a job has run for a while: reading it takes longer
+    than many a job. It is read by a thread meanwhile, and again when the job has ended; the first moments count as the
+    rest.
+
+    Args:
+        meter: Counts the energy; None where nothing does.
+    """
+
+    def __init__(self, meter: Meter | None) -> None:
+        self._meter = meter
+        self._began = math.inf
+        self._first: _Reading | None = None
+        if meter is not None and meter.shortest:
+            threading.Thread(target=self._watch, args=(meter,), daemon=True).start()
+
+    def begin(self) -> None:
+        """A job is about to begin."""
+        if self._meter is None:
+            return
+        began = monotonic()
+        if not self._meter.shortest:
+            self._first = _read(self._meter, began)
+        self._began = began
+
+    def end(self) -> float:
+        """The joules of the job that began last; not a number where nobody knows."""
+        meter, first, ended = self._meter, self._first, monotonic()
+        began, self._began = self._began, math.inf
+        if meter is None or first is None or first.job != began or ended - began < meter.shortest:
+            return math.nan
+        last = _read(meter, began)
+        if last is None:
+            return math.nan
+        joules = meter.between(first.counters, last.counters)
+        return joules * (ended - began) / (last.at - first.at) if meter.shortest else joules
+
+    def _watch(self, meter: Meter) -> None:
+        """Read the counter once for every job that has run for a while."""
+        pause = meter.shortest * LOOKS
+        while True:
+            sleep(pause)
+            began = self._began
+            if monotonic() - began >= pause and (self._first is None or self._first.job != began):
+                self._first = _read(meter, began) or self._first
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the counters said at a time during a job, which is known by its begin."""
+
+    job: float
+    at: float
+    counters: tuple[float, ...]
+
+
+def _read(meter: Meter, job: float) -> _Reading | None:
+    """The counters now; None where they cannot be read."""
+    try:
+        counters = meter.read()
+    except OSError:
+        return None
+    return _Reading(job, monotonic(), counters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import ray
 from hybrid_scheduler.hardware.machine import cpu_model, usable_cores
 from hybrid_scheduler.hardware.nodes.channel import Channel
 from hybrid_scheduler.hardware.nodes.machine import bindable_cores, divide, find_accelerators
-from hybrid_scheduler.hardware.nodes.power import RaplMeter
+from hybrid_scheduler.hardware.nodes.power import JobMeter, RaplMeter
 from hybrid_scheduler.hardware.nodes.slot import Slot
 from hybrid_scheduler.hardware.nodes.worker import BEGINS, serve
 from hybrid_scheduler.hardware.ray_cluster import refuse_other_sources, this_machine
@@ -98,7 +98,7 @@ class LaneActor:
         os.environ.update(slot.variables)
         if slot.cores:
             bind_threads(slot.cores)
-        self._place, self._meter = slot.place, slot.meter
+        self._place, self._meter = slot.place, JobMeter(slot.meter)
         first = pickle.loads(self._warm_up)
         if first is not None:
             first.prepare(self._place, 0.0, 1.0)

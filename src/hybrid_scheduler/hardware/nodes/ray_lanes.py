@@ -7,26 +7,24 @@ job when we decide so. Machines that join the cluster later are not used.
 from __future__ import annotations
 
 import logging
-import math
 import os
 import pickle
 import sys
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from enum import Enum, auto
 from functools import partial
 from itertools import combinations
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hybrid_scheduler.hardware.nodes.lanes import Ending, Event, Job, LaneChange, LaneError, Lanes, Report, Work
+from hybrid_scheduler.hardware.nodes.lanes import Ending, Work
 from hybrid_scheduler.hardware.nodes.pickling import PROTOCOL, dumps
-from hybrid_scheduler.hardware.nodes.processes import FRUITLESS_STARTS, LONGEST_PAUSE, START_LIMIT, report_of
 from hybrid_scheduler.hardware.nodes.slot import Slot
+from hybrid_scheduler.hardware.nodes.worker_lanes import FRUITLESS_STARTS, LaneState, WorkerLane, WorkerLanes, report_of
 from hybrid_scheduler.hardware.ray_cluster import RayCluster, connect, own_sources, this_machine
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.model.task import FloatArray
@@ -46,14 +44,6 @@ END_SECONDS = 10.0
 _LOG = logging.getLogger(__name__)
 
 
-class _State(Enum):
-    STARTING = auto()
-    UP = auto()
-    ENDING = auto()
-    """Its actor was killed and is not gone yet."""
-    LOST = auto()
-
-
 class _News(NamedTuple):
     """A call of an actor has ended."""
 
@@ -66,31 +56,23 @@ class _News(NamedTuple):
     time: float
 
 
-class _Lane:
-    """One lane, its actor and its job."""
+class _Lane(WorkerLane):
+    """A lane and its actor."""
 
     def __init__(self, number: int, slot: Slot, machine: str) -> None:
-        self.number, self.slot = number, slot
+        super().__init__(number, slot)
         self.machine = machine
         """Ray's name of the machine."""
         self.actor: Any = None
-        self.state = _State.LOST
-        self.job: Job | None = None
-        self.sent = math.nan
-        self.since = math.nan
-        """When the actor was started, the job was sent, or it began once it was prepared."""
-        self.deadline = math.inf
-        self.jobs = 0
-        """How many this actor was given."""
-        self.fruitless = 0
-        """How many actors in a row ended before they were given any."""
+        self.sent = 0.0
+        """When it got its job."""
         self.offset = 0.0
         """What our clock is ahead of the actor's."""
         self.pings: list[tuple[float, float]] = []
         """Of each: how long it took, and what our clock was ahead in the middle of it."""
 
 
-class RayLanes(Lanes):
+class RayLanes(WorkerLanes[_Lane]):
     """Actors of a Ray cluster, started when this is made and replaced when they are lost, as long as their machine is.
 
     A machine that is lost takes its lanes with it. What jobs print stands in Ray's logs.
@@ -107,21 +89,21 @@ class RayLanes(Lanes):
         InvalidInputError: A machine has too few cores, or another state of this package.
     """
 
+    _worker: ClassVar[str] = "actor"
+
     def __init__(self, cluster: RayCluster, cpu_lanes: int | None = None, *, warm_up: Work | None = None) -> None:
         from hybrid_scheduler.hardware.nodes.ray_actor import GROUPS, LaneActor
 
+        super().__init__()
         self._ray = ray = cluster.ray
         self._connection = cluster
         self._news: SimpleQueue[_News | None] = SimpleQueue()
-        self._events: list[Event] = []
-        self._lanes: list[_Lane] = []
         self._closing = weakref.finalize(self, _close, cluster, self._news, self._lanes)
         try:
             machines = _machines(ray)
             found = _ask(ray, machines, cpu_lanes)
-            named, words = _named(found)
+            named = _named(found)
             self.slots = tuple(slot for slots in named for slot in slots)
-            self._hardware = tuple(words)
             self.cluster = ClusterSpec(tuple(slot.device for slot in self.slots))
             self._links = _links(ray, machines, [slot.device.node for slot in self.slots])
             self._warm_up = dumps(warm_up)
@@ -136,101 +118,51 @@ class RayLanes(Lanes):
             raise
 
     @property
-    def hardware(self) -> tuple[str, ...]:
-        """Processor and threads of a CPU's lane, the product of a GPU's."""
-        return self._hardware
-
-    @property
     def links(self) -> FloatArray:
         """Seconds a megabyte takes between machines, measured once; nothing within one."""
         return self._links
-
-    def clock(self) -> float:
-        """`time.monotonic` of this machine; times of others are converted."""
-        return monotonic()
-
-    def send(self, lane: int, job: Job) -> None:
-        """Give a lane its next job.
-
-        Raises:
-            LaneError: The lane is not up, or has a job.
-        """
-        it = self._lanes[lane]
-        if it.state is not _State.UP or it.job is not None:
-            raise LaneError(f"{it.slot.device.name} cannot take job {job.number}: it is not up, or has a job")
-        prepares = type(job.work).prepare is not Work.prepare
-        now = monotonic()
-        try:
-            message = dumps((job.work, job.begin, job.share, prepares))
-        except Exception as error:  # noqa: BLE001 (the classes of a work may raise anything; it is reported)
-            self._events.append(Report(job.number, lane, Ending.RAISED, now, now, error=error))
-            return
-        it.job = job
-        it.sent = it.since = now
-        it.deadline = now + (START_LIMIT if prepares else job.limit)
-        it.jobs += 1
-        self._hear(it, it.actor.run.remote(message), self._ended)
-        if prepares:
-            self._hear(it, it.actor.begun.remote(it.jobs), self._begun)
-
-    def wait(self, seconds: float) -> list[Event]:
-        """What has happened since the last call, after waiting for at most so many seconds if that is nothing.
-
-        Raises:
-            LaneError: The lanes were closed.
-        """
-        if not self._closing.alive:
-            raise LaneError("these lanes were closed; nothing will happen on them")
-        until = monotonic() + seconds
-        woken = False
-        while not (self._events or woken):
-            now = monotonic()
-            due = min((lane.deadline for lane in self._lanes), default=math.inf)
-            if due <= now:
-                self._end_overdue(now)
-                continue
-            try:
-                news = self._news.get(timeout=max(0.0, min(until - now, due - now, LONGEST_PAUSE)))
-            except Empty:
-                if monotonic() >= until:
-                    break
-                continue
-            woken = self._take(news)
-        while not self._news.empty():
-            self._take(self._news.get())
-        events, self._events = self._events, []
-        return events
-
-    def cancel(self, lane: int) -> None:
-        """End what runs on a lane, by replacing its actor; nothing happens when its job has ended already."""
-        it = self._lanes[lane]
-        while not self._news.empty():
-            self._take(self._news.get())
-        if it.job is not None:
-            said = f"job {it.job.number} on {it.slot.device.name} was cancelled"
-            self._end(it, Ending.CANCELLED, LaneError(said))
 
     def wake(self) -> None:
         """Have `wait` return at once, from any thread."""
         self._news.put(None)
 
-    def close(self) -> None:
-        """Kill every actor, wait until it is gone, and close the connection."""
-        self._closing()
+    def _pass_on(self, lane: _Lane, message: bytes, prepares: bool) -> None:
+        lane.sent = lane.since
+        self._hear(lane, lane.actor.run.remote(message), self._ended)
+        if prepares:
+            self._hear(lane, lane.actor.begun.remote(lane.jobs), lambda it, _, now: it.note_begun(now))
 
-    def _take(self, news: _News | None) -> bool:
-        """Act on what has happened; whether it is that somebody wakes us."""
+    def _listen(self, seconds: float) -> bool:
+        try:
+            self._take(self._news.get(timeout=seconds))
+        except Empty:
+            return False
+        self._take_all()
+        return True
+
+    def _catch_up(self, lane: _Lane) -> None:
+        self._take_all()
+
+    def _kill(self, lane: _Lane) -> None:
+        self._ray.kill(lane.actor)
+
+    def _take_all(self) -> None:
+        while not self._news.empty():
+            self._take(self._news.get())
+
+    def _take(self, news: _News | None) -> None:
+        """Act on what has happened; None is that somebody wakes us."""
         if news is None:
-            return True
+            self._is_woken = True
+            return
         lane = self._lanes[news.lane]
         if news.actor is not lane.actor:
-            return False
+            return
         if news.error is None and news.hear is not None:
-            if lane.state is not _State.ENDING:
+            if lane.state is not LaneState.ENDING:
                 news.hear(lane, news.value, news.time)
-        elif news.hear is None or lane.state is _State.STARTING:  # the other calls fail too when their actor is lost
+        elif news.hear is None or lane.state is LaneState.STARTING:  # the other calls fail too when their actor is lost
             self._gone(lane, news.error)
-        return False
 
     def _hear(self, lane: _Lane, call: Any, hear: Callable[[_Lane, Any, float], None] | None) -> None:
         """Have a call's end noted; Ray tells of it in a thread of its own."""
@@ -242,17 +174,15 @@ class RayLanes(Lanes):
             scheduling_strategy=_pinned(lane.machine),
             runtime_env={"env_vars": {**slot.environment({}), **SHOWS_EVERY_GPU}},
         ).remote(pickle.dumps(slot, PROTOCOL), self._warm_up, [path or os.getcwd() for path in sys.path])
-        lane.state = _State.STARTING
-        lane.jobs, lane.pings = 0, []
-        lane.since = monotonic()
-        lane.deadline = lane.since + START_LIMIT
+        lane.note_start()
+        lane.pings = []
         self._hear(lane, lane.actor.hold.remote(), None)
         self._hear(lane, lane.actor.ready.remote(), self._ready)
 
     def _ready(self, lane: _Lane, machine: str, now: float) -> None:
         if machine == this_machine():
             lane.offset = 0.0
-            self._up(lane)
+            self._come_up(lane)
         else:
             self._ping(lane)
 
@@ -267,71 +197,33 @@ class RayLanes(Lanes):
             self._ping(lane)
         else:
             lane.offset = min(lane.pings)[1]
-            self._up(lane)
-
-    def _up(self, lane: _Lane) -> None:
-        lane.state = _State.UP
-        lane.deadline = math.inf
-        self._events.append(LaneChange(lane.number, up=True))
-
-    def _begun(self, lane: _Lane, _: None, now: float) -> None:
-        if lane.job is not None:
-            lane.since = now
-            lane.deadline = now + lane.job.limit
+            self._come_up(lane)
 
     def _ended(self, lane: _Lane, answer: tuple[bytes, bool], now: float) -> None:
         if lane.job is None:
             return
         message, well = answer
-        report = report_of(lane.number, lane.job, lane.since, message)
+        report = report_of(lane, lane.job, message)
         # Clocks of two machines are compared within a millisecond or so; a job cannot have run before it was sent.
         start = min(max(report.start + lane.offset, lane.sent), now)
         end = min(max(report.end + lane.offset, start), now)
-        self._events.append(replace(report, start=start, end=end))
-        lane.job = None
-        lane.deadline = math.inf
+        self._finish(lane, replace(report, start=start, end=end))
         if not well:
-            self._end(lane, Ending.DIED, LaneError(f"{lane.slot.device.name} is not well"))
+            self._end(lane, Ending.DIED, f"{lane.slot.device.name} is not well")
 
     def _gone(self, lane: _Lane, error: BaseException | None) -> None:
         """An actor is no more: another takes its place, if its machine is still there."""
-        said = f"the actor of {lane.slot.device.name} was lost: {error}"
-        if lane.job is not None:
-            self._lose_job(lane, Ending.DIED, LaneError(said))
-        if lane.state is _State.UP:
-            self._events.append(LaneChange(lane.number, up=False))
+        self._go_down(lane, Ending.DIED, f"the actor of {lane.slot.device.name} was lost: {error}")
         self._ray.kill(lane.actor)
         lane.fruitless = 0 if lane.jobs else lane.fruitless + 1
         there = any(node["Alive"] and node["NodeID"] == lane.machine for node in self._ray.nodes())
         if there and lane.fruitless < FRUITLESS_STARTS:
             self._start(lane)
             return
-        lane.actor, lane.state, lane.deadline = None, _State.LOST, math.inf
-        self._events.append(LaneChange(lane.number, up=False, final=True))
+        lane.actor = None
+        self._stay_down(lane)
         why = "its actors end before they have a job" if there else "its machine is gone"
         _LOG.error("%s stays down, because %s (%s)", lane.slot.device.name, why, error)
-
-    def _end_overdue(self, now: float) -> None:
-        for lane in self._lanes:
-            if lane.deadline <= now:
-                what = "its actor" if lane.job is None else f"job {lane.job.number}"
-                said = f"{what} on {lane.slot.device.name} was not done after {now - lane.since:.3g} s"
-                self._end(lane, Ending.HUNG, LaneError(said))
-
-    def _end(self, lane: _Lane, ending: Ending, error: LaneError) -> None:
-        """Kill a lane's actor; it is replaced when it is gone."""
-        self._lose_job(lane, ending, error)
-        if lane.state is _State.UP:
-            self._events.append(LaneChange(lane.number, up=False))
-        lane.state = _State.ENDING
-        lane.deadline = math.inf
-        self._ray.kill(lane.actor)
-
-    def _lose_job(self, lane: _Lane, ending: Ending, error: LaneError) -> None:
-        """Report what an actor cannot report any more."""
-        if lane.job is not None:
-            self._events.append(Report(lane.job.number, lane.number, ending, lane.since, monotonic(), error=error))
-            lane.job = None
 
 
 def open_ray_lanes(node: str, cpu_lanes: int | None = None, *, warm_up: Work | None = None) -> RayLanes:
@@ -386,20 +278,20 @@ def _ask(ray: Any, machines: Sequence[dict[str, Any]], cpu_lanes: int | None) ->
     return found
 
 
-def _named(found: Sequence[Found]) -> tuple[list[list[Slot]], list[str]]:
-    """Every machine's lanes with names that differ, and with the number of the machine; what hardware they are."""
+def _named(found: Sequence[Found]) -> list[list[Slot]]:
+    """Every machine's lanes with names that differ, the number of the machine, and what its CPU is."""
     named: list[list[Slot]] = []
-    words: list[str] = []
     counts = {"cpu": 0, "gpu": 0}
     for number, machine in enumerate(found):
         slots = []
         for slot in machine.slots:
             kind = slot.device.kind
-            slots.append(replace(slot, device=replace(slot.device, name=f"{kind}_{counts[kind]}", node=number)))
+            device = replace(slot.device, name=f"{kind}_{counts[kind]}", node=number)
+            hardware = f"{machine.cpu}, {slot.threads} threads" if kind == "cpu" else slot.hardware
+            slots.append(replace(slot, device=device, hardware=hardware))
             counts[kind] += 1
-            words.append(f"{machine.cpu}, {slot.threads} threads" if kind == "cpu" else slot.hardware)
         named.append(slots)
-    return named, words
+    return named
 
 
 def _links(ray: Any, machines: Sequence[dict[str, Any]], nodes: Sequence[int]) -> FloatArray:

@@ -82,7 +82,7 @@ class RealTask:
         shown: The task as its scheduler may see it.
         work: What it does.
         limit: Seconds after which a part counts as hung.
-        ready: When it could be decided, the last time.
+        ready: When it could be decided, the last time; not a number before.
         decided: When it was.
         number: Its place in the waiting room's order of age.
         expected: Seconds it is expected to take where that is least.
@@ -103,7 +103,7 @@ class RealTask:
     shown: Task
     work: Work
     limit: float = math.inf
-    ready: float = 0.0
+    ready: float = math.nan
     decided: float = 0.0
     number: int = -1
     expected: float = math.inf
@@ -135,7 +135,9 @@ class RealTask:
         """The outcome of a task that is over: the lane's times, the machine's joules, the price of busy seconds.
 
         A part in vain that still runs is not counted; what it takes nobody knows yet, so the joules are not known then.
+        A task that is given up before it arrives ends when it would have arrived.
         """
+        now = max(now, self.task.arrival_time)
         runs_on = any(part.is_sent and not part.ended for part in self.parts)
         ran = [part for part in self.parts if part.end >= part.start]
         kept = [part for part in ran if not part.lost]
@@ -143,7 +145,7 @@ class RealTask:
         self.outcome = Outcome(
             task_id=self.task.task_id,
             arrival_time=self.task.arrival_time,
-            ready_time=self.ready,
+            ready_time=now if math.isnan(self.ready) else self.ready,
             decided_time=self.decided if self.parts else now,
             finish_time=now if failed else max(part.end for part in kept),
             actual_time=0.0 if failed else max(part.end - part.start for part in kept),

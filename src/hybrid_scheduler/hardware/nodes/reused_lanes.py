@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybrid_scheduler.hardware.nodes.lanes import Event, ForwardedLanes, LaneChange, Lanes, Report
-from hybrid_scheduler.hardware.nodes.real_node import LANE_LOST
+from hybrid_scheduler.hardware.nodes.lanes import LANE_LOST, Event, ForwardedLanes, LaneChange, Lanes, Report
 from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.physics.device import ClusterSpec
 

@@ -18,6 +18,14 @@ THREADS = (
     "VECLIB_MAXIMUM_THREADS",
 )
 """What libraries read, once, when they are loaded; PyTorch goes by the first."""
+KEEPS_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+}
+"""glibc keeps up to a gigabyte of freed memory, and takes results of up to 32 MiB (more it does not allow) from there;
+larger ones get huge pages, where the system has them. Memory that comes anew in pages of 4 kB can take longer than the
+work: 20 ms for 64 MB. Elsewhere nobody reads this."""
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
@@ -50,4 +58,4 @@ class Slot:
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """What its process starts with."""
-        return {**inherited, **dict.fromkeys(THREADS, str(self.threads)), **dict(self.variables)}
+        return {**KEEPS_MEMORY, **inherited, **dict.fromkeys(THREADS, str(self.threads)), **dict(self.variables)}

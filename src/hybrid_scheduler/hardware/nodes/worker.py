@@ -6,7 +6,6 @@ where they were started. What jobs print goes to the error stream, as the pool's
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import select
@@ -20,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid_scheduler.hardware.nodes.channel import Channel
 from hybrid_scheduler.hardware.nodes.pickling import PROTOCOL, dumps, portable
+from hybrid_scheduler.hardware.nodes.power import JobMeter
 
 if TYPE_CHECKING:
     from hybrid_scheduler.hardware.nodes.lanes import Place
-    from hybrid_scheduler.hardware.nodes.power import Meter
 
 DONE, RAISED, TOO_LARGE = range(3)
 READY, BEGINS = b"ready", b""
@@ -39,7 +38,8 @@ def main(descriptor: int) -> None:
     cores, setup, warm_up = pickle.loads(channel.receive()[0])
     if cores:
         os.sched_setaffinity(0, cores)
-    place, meter = pickle.loads(setup)
+    place, counter = pickle.loads(setup)
+    meter = JobMeter(counter)
     first = pickle.loads(warm_up)
     if first is not None:
         first.prepare(place, 0.0, 1.0)
@@ -51,26 +51,24 @@ def main(descriptor: int) -> None:
                 return
 
 
-def serve(channel: Channel, message: bytes | bytearray, place: Place, meter: Meter | None) -> bool:
+def serve(channel: Channel, message: bytes | bytearray, place: Place, meter: JobMeter) -> bool:
     """Run one job and say how it went; whether this process can take another."""
-    before: tuple[float, ...] | None = None
     start = monotonic()
     try:
         work, begin, share, prepares = pickle.loads(message)
         if prepares:
             work.prepare(place, begin, share)
             channel.send(BEGINS)
-        if meter is not None:
-            before = _reading(meter)
+        meter.begin()
         start = monotonic()
         result = work.run(place, begin, share)
         end = monotonic()
-        joules = _joules(meter, before)
+        joules = meter.end()
         channel.send(dumps((DONE, start, end, joules, result.value, result.transfer, result.memory_mb)))
     except BaseException as error:  # noqa: BLE001 (a job may raise anything, and whoever sent it is told)
         end = monotonic()
         too_large = _is_too_large(error)
-        answer = (TOO_LARGE if too_large else RAISED, start, end, _joules(meter, before), *portable(error))
+        answer = (TOO_LARGE if too_large else RAISED, start, end, meter.end(), *portable(error))
         traceback.clear_frames(error.__traceback__)
         channel.send(pickle.dumps(answer, PROTOCOL))
         return _is_well(place)
@@ -103,20 +101,6 @@ def die_with_parent() -> None:
 def _watch(lifeline: int) -> None:
     os.read(lifeline, 1)
     os.killpg(0, signal.SIGKILL)
-
-
-def _reading(meter: Meter) -> tuple[float, ...] | None:
-    try:
-        return meter.read()
-    except OSError:
-        return None
-
-
-def _joules(meter: Meter | None, before: tuple[float, ...] | None) -> float:
-    if meter is None or before is None:
-        return math.nan
-    after = _reading(meter)
-    return math.nan if after is None else meter.between(before, after)
 
 
 def _is_too_large(error: BaseException) -> bool:

@@ -8,7 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from hybrid_scheduler.hardware.nodes.channel import Channel
 from hybrid_scheduler.hardware.nodes.pickling import PROTOCOL
@@ -84,3 +86,20 @@ class WorkerProcess:
             return f"was ended by {signal.Signals(-code).name}"
         except ValueError:  # real-time signals have no names
             return f"was ended by signal {-code}"
+
+
+@contextmanager
+def after_interrupts() -> Iterator[None]:
+    """Ctrl-C is heard when the block is over: a process that is being started is never lost half-way."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    held: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if held:
+            signal.raise_signal(signal.SIGINT)
