@@ -176,6 +176,16 @@ def test_an_object_races_as_a_copy_under_the_name_of_its_class() -> None:
     assert named["third"].avg_response == result["mct"].avg_response
     with pytest.raises(InvalidInputError, match="'joins_shortest_queue' twice"):
         hs.compare([mine, mine], tasks=10)
+    among = hs.compare(["mct", {"first": mine}, mine], tasks=60, seed=1)
+    assert list(among) == ["mct", "first", "joins_shortest_queue"]
+    alone = hs.compare(mine, tasks=60, seed=1)
+    assert alone["joins_shortest_queue"].avg_response == among["first"].avg_response
+
+
+@pytest.mark.parametrize("wrong", [5, ["mct", None], {"mine": 5}, [JoinsShortestQueue], [{"mine": JoinsShortestQueue}]])
+def test_what_is_no_scheduler_is_refused_by_name(wrong: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"by its name, as an object, or as \{'name': scheduler\}"):
+        hs.compare(wrong, tasks=10)
 
 
 def test_an_object_races_with_what_it_has_learned() -> None:

@@ -91,9 +91,10 @@ def test_a_busy_machine_is_noted(
 
     @contextmanager
     def lanes(*_: object) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(repeats=7, run=lambda: machine)
+        yield SimpleNamespace(repeats=7)
 
     monkeypatch.setattr("hybrid_scheduler.hardware.calibration.calibrated_lanes", lanes)
+    monkeypatch.setattr("hybrid_scheduler.scenario.at_work.calibrate_machine", lambda _: machine)
     assert measured_here(["sort"], [1, 2], None, 0) is machine
     assert ("scatter by 50 % in the median" in capsys.readouterr().err) is noted
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import copy
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from hybrid_scheduler.api.contestants import Contestants, Schedulers, contestants_of
 from hybrid_scheduler.api.result import CompareResult
-from hybrid_scheduler.api.start import Start, prepare
+from hybrid_scheduler.api.start import Models, Progress, Start
 from hybrid_scheduler.config import Config, load_config
 from hybrid_scheduler.engine.compare import Comparison
-from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError, UnknownNameError
+from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
 from hybrid_scheduler.model.objective import Objective, Weights
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.scenario import Scenario, ScenarioOptions
 from hybrid_scheduler.schedulers.base import Scheduler
-from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
-from hybrid_scheduler.schedulers.registry import scheduler_names
 
-Schedulers = str | Mapping[str, str | Scheduler] | Iterable[str | Scheduler]
-"""Names (`"mct,oracle"` too), objects, or names of your own for them."""
-Progress = Callable[[str, int], None]
 OPTIONS = frozenset(field.name for field in fields(ScenarioOptions))
 
 
@@ -33,17 +27,16 @@ class Contest:
 
     Attributes:
         scenario: The world and its tasks.
-        schedulers: The contestants by name.
-        start: How those learners start that were given by name.
-        named: The contestants that were given by name.
-        absent: Remarks on those of the usual schedulers that are not to be had here.
+        contestants: Who takes part.
     """
 
     scenario: Scenario
-    schedulers: Mapping[str, Scheduler]
-    start: Start
-    named: frozenset[str]
-    absent: tuple[str, ...] = ()
+    contestants: Contestants
+
+    @property
+    def schedulers(self) -> Mapping[str, Scheduler]:
+        """The contestants by name."""
+        return self.contestants.schedulers
 
     def run(self, progress: Progress | None = None, *, keep_outcomes: bool = True) -> CompareResult:
         """Bring the learners to their start, and race.
@@ -66,10 +59,9 @@ class Contest:
             scenario.warmup,
             scenario.facts(),
         )
-        by_name = {name: scheduler for name, scheduler in self.schedulers.items() if name in self.named}
-        remarks = prepare(by_name, self.start, scenario, progress)
+        remarks = self.contestants.prepare(scenario, progress)
         race = comparison.run(progress, outcomes.__setitem__ if keep_outcomes else None)
-        return CompareResult(scenario, race, (*scenario.notes, *self.absent, *remarks), outcomes)
+        return CompareResult(scenario, race, (*scenario.notes, *remarks), outcomes)
 
 
 def compare(
@@ -79,7 +71,7 @@ def compare(
     weights: Weights | None = None,
     energy_weight: float | None = None,
     train_tasks: int | None = None,
-    model: str | Path | Iterable[str | Path] | None = None,
+    model: Models | None = None,
     config: str | Path | Config | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -112,106 +104,25 @@ def compare(
         InvalidInputError: An option breaks its rule, or does not go with the others.
         SchedulerError: A scheduler failed; the message names it.
     """
-    contest = contest_of(
-        schedulers,
-        scenario=scenario,
-        weights=weights,
-        energy_weight=energy_weight,
-        train_tasks=train_tasks,
-        model=model,
-        config=config,
-        **options,
-    )
-    return contest.run(progress)
-
-
-def contest_of(
-    schedulers: Schedulers | None = None,
-    *,
-    scenario: Scenario | None = None,
-    weights: Weights | None = None,
-    energy_weight: float | None = None,
-    train_tasks: int | None = None,
-    model: str | Path | Iterable[str | Path] | None = None,
-    config: str | Path | Config | None = None,
-    **options: Any,
-) -> Contest:
-    """What `compare` runs, checked and ready; the arguments are the same."""
     for name in options:
         if name not in OPTIONS:
             raise UnknownNameError("option of compare", name, sorted(OPTIONS))
-    settings = config if isinstance(config, Config) else Config() if config is None else load_config(Path(config))
+    settings = chosen_config(config)
     if scenario is None:
         scenario = ScenarioOptions(**options).scenario(settings)
     elif options:
         raise InvalidInputError(f"scenario and {', '.join(sorted(options))} both describe the tasks; leave one out")
-    files = () if model is None else (model,) if isinstance(model, str | Path) else tuple(model)
-    start = Start(tuple(map(Path, files)), train_tasks)
-    contestants = contestants_of(schedulers, settings, scenario.seed, Objective.chosen(weights, energy_weight))
-    return Contest(scenario, contestants.schedulers, start, contestants.named, contestants.absent)
+    objective, start = Objective.chosen(weights, energy_weight), Start.chosen(model, train_tasks)
+    contestants = contestants_of(schedulers, settings, scenario.seed, objective, start)
+    return Contest(scenario, contestants).run(progress)
 
 
-@dataclass(frozen=True)
-class Contestants:
-    """Who takes part, ready.
-
-    Attributes:
-        schedulers: By name, in the order given.
-        named: Those that were given by name.
-        absent: Remarks on those of the usual ones that are not to be had here.
-    """
-
-    schedulers: Mapping[str, Scheduler]
-    named: frozenset[str]
-    absent: tuple[str, ...]
-
-
-def contestants_of(
-    schedulers: Schedulers | None, settings: Config, seed: int, objective: Objective | None
-) -> Contestants:
-    """Schedulers as a caller names them: those by name are created, objects are copied.
+def chosen_config(config: str | Path | Config | None) -> Config:
+    """The configuration as a caller says it: none, or a file and with it the environment, or one that has been read.
 
     Raises:
-        InvalidInputError: A name is unknown or comes twice, or a scheduler does not take what it is given.
+        InvalidInputError: Something is wrong with the file or the environment.
     """
-    absent: list[str] = []
-    contestants: dict[str, Scheduler] = {}
-    named = set()
-    for name, wanted in _wanted(schedulers).items():
-        if isinstance(wanted, Scheduler):
-            contestants[name] = copy.deepcopy(wanted)
-            continue
-        try:
-            contestants[name] = settings.scheduler(wanted, seed, objective=objective)
-        except MissingExtraError as error:
-            if schedulers is not None:
-                raise
-            absent.append(f"{name} is left out: {error}")
-            continue
-        named.add(name)
-    return Contestants(contestants, frozenset(named), tuple(absent))
-
-
-def _wanted(schedulers: Schedulers | None) -> dict[str, str | Scheduler]:
-    """Who races, by the name it races under, in the order given."""
-    known = scheduler_names()
-    if schedulers is None:
-        return {name: name for name in DEFAULT_SCHEDULERS if name in known}
-    if isinstance(schedulers, Mapping):
-        return dict(schedulers)
-    given = [name.strip() for name in schedulers.split(",")] if isinstance(schedulers, str) else list(schedulers)
-    if not any(given):
-        raise InvalidInputError(f"schedulers names nobody; known: {', '.join(known) or 'none'}")
-    wanted: dict[str, str | Scheduler] = {}
-    for scheduler in given:
-        name = scheduler if isinstance(scheduler, str) else _snake_case(type(scheduler).__name__)
-        if name in wanted:
-            raise InvalidInputError(
-                f"schedulers names {name!r} twice; leave one out, or give each a name of its own: {{'name': scheduler}}"
-            )
-        wanted[name] = scheduler
-    return wanted
-
-
-def _snake_case(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    if isinstance(config, Config):
+        return config
+    return Config() if config is None else load_config(Path(config))

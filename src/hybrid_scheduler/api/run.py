@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from hybrid_scheduler.api.compare import Progress, Schedulers, contestants_of
+from hybrid_scheduler.api.compare import Contest, chosen_config
+from hybrid_scheduler.api.contestants import Schedulers, contestants_of
 from hybrid_scheduler.api.result import CompareResult
-from hybrid_scheduler.api.start import Start, prepare
-from hybrid_scheduler.config import Config, load_config
+from hybrid_scheduler.api.start import Models, Progress, Start
+from hybrid_scheduler.config import Config
 from hybrid_scheduler.engine.compare import (
     Comparison,
     ComparisonResult,
@@ -41,7 +42,6 @@ from hybrid_scheduler.scenario.real_race import (
     refuse_contestant,
 )
 from hybrid_scheduler.scenario.sources import observed_rate
-from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 from hybrid_scheduler.schedulers.registry import scheduler_class
 from hybrid_scheduler.workloads import KernelPreset
@@ -54,35 +54,27 @@ TRAIN_TASKS = 1000
 
 
 @dataclass(frozen=True)
-class RealContest:
+class RealContest(Contest):
     """A race for real that is ready to run, once.
 
     Attributes:
         scenario: The tasks; its world is the calibrated twin where there is one, else only the prices count.
-        schedulers: The contestants by name.
-        start: How those learners start that were given by name.
-        named: The contestants that were given by name.
+        contestants: Who takes part.
         node: Where it runs (`open_lanes`).
         cpu_lanes: How many lanes share the cores; None: as the description says, else as `open_lanes` does.
         cluster: The file that describes the devices; None where nobody does.
         limit: Seconds after which a task counts as hung.
-        absent: Remarks on those of the usual schedulers that are not to be had here.
     """
 
-    scenario: Scenario
-    schedulers: Mapping[str, Scheduler]
-    start: Start
-    named: frozenset[str]
-    node: str = MACHINE
-    cpu_lanes: int | None = None
-    cluster: Path | None = None
-    limit: float = LIMIT_SECONDS
-    absent: tuple[str, ...] = ()
+    node: str
+    cpu_lanes: int | None
+    cluster: Path | None
+    limit: float
 
     @property
     def calibrated(self) -> bool:
         """Whether the estimates are those of a calibration."""
-        return isinstance(self.scenario.world.physics.cost, CalibratedCost)
+        return _calibrated(self.scenario)
 
     def run(self, progress: Progress | None = None, *, keep_outcomes: bool = True) -> CompareResult:
         """Start the lanes, bring the learners to their start, race, and end the lanes, whatever happens.
@@ -107,8 +99,7 @@ class RealContest:
         with closing(open_lanes(self.node, cpus, warm_up=KernelsReady(works))) as opened:
             lanes = ReusedLanes(opened, None if self.cluster is None else scenario.world.cluster)
             world = World(lanes.cluster, scenario.world.physics)
-            by_name = {name: scheduler for name, scheduler in self.schedulers.items() if name in self.named}
-            remarks = prepare(by_name, self._start(), replace(scenario, world=world), progress)
+            remarks = self.contestants.prepare(replace(scenario, world=world), progress)
             race = RealRace(tasks, works, lanes, world.physics, self.limit, scenario.seed)
             results, began = {}, perf_counter()
             for name, scheduler in self.schedulers.items():
@@ -128,14 +119,9 @@ class RealContest:
         comparison = Comparison(
             tasks, self.schedulers, world, scenario.seed, warmup=scenario.warmup, source=self._task_facts(tasks)
         )
-        notes = (*scenario.notes, *self.absent, *remarks, *self._assumed(lanes, results))
+        notes = (*scenario.notes, *remarks, *self._assumed(lanes, results))
         result = ComparisonResult(comparison, None, results, seconds, node=facts)
         return CompareResult(scenario, result, notes, outcomes)
-
-    def _start(self) -> Start:
-        if self.start.models or self.start.train_tasks is not None or not self.calibrated:
-            return self.start
-        return replace(self.start, train_tasks=TRAIN_TASKS)
 
     def _tasks(self) -> TaskBatch:
         scenario = self.scenario
@@ -189,7 +175,7 @@ def run(
     weights: Weights | None = None,
     energy_weight: float | None = None,
     train_tasks: int | None = None,
-    model: str | Path | Iterable[str | Path] | None = None,
+    model: Models | None = None,
     config: str | Path | Config | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -224,81 +210,66 @@ def run(
         InvalidInputError: An option breaks its rule, does not go with the others, or a task is no kernel.
         SchedulerError: A scheduler failed; the message names it.
     """
-    contest = real_contest_of(
+    for name in options:
+        if name not in OPTIONS:
+            raise UnknownNameError("option of run", name, OPTIONS)
+    contest = real_contest(
         schedulers,
+        ScenarioOptions(cluster=cluster, **options),
+        chosen_config(config),
+        Objective.chosen(weights, energy_weight),
+        Start.chosen(model, train_tasks, packaged=False),
         node=node,
         cpu_lanes=cpu_lanes,
-        cluster=cluster,
         limit=limit,
-        weights=weights,
-        energy_weight=energy_weight,
-        train_tasks=train_tasks,
-        model=model,
-        config=config,
-        **options,
     )
     return contest.run(progress)
 
 
-def real_contest_of(
-    schedulers: Schedulers | None = None,
+def real_contest(
+    schedulers: Schedulers | None,
+    asked: ScenarioOptions,
+    settings: Config,
+    objective: Objective | None,
+    start: Start,
     *,
-    node: str = MACHINE,
-    cpu_lanes: int | None = None,
-    cluster: str | Path | None = None,
-    limit: float = LIMIT_SECONDS,
-    weights: Weights | None = None,
-    energy_weight: float | None = None,
-    train_tasks: int | None = None,
-    model: str | Path | Iterable[str | Path] | None = None,
-    config: str | Path | Config | None = None,
-    **options: Any,
+    node: str,
+    cpu_lanes: int | None,
+    limit: float,
 ) -> RealContest:
-    """What `run` runs, checked and ready; the arguments are the same."""
-    for name in options:
-        if name not in OPTIONS:
-            raise UnknownNameError("option of run", name, OPTIONS)
+    """What `run` runs, checked and ready."""
     check_node(node)
     if not limit > 0.0:
         raise InvalidInputError(f"limit is {limit}, but it must be a number of seconds above 0")
-    settings = config if isinstance(config, Config) else Config() if config is None else load_config(Path(config))
-    if options.get("preset") is None and options.get("trace") is None:
-        options["preset"] = KernelPreset.name
-    scenario = ScenarioOptions(cluster=cluster, **options).scenario(settings, default_tasks=DEFAULT_TASKS)
-    calibrated = isinstance(scenario.world.physics.cost, CalibratedCost)
-    if not calibrated:
-        scenario = _without_twin(scenario, options, settings, train_tasks)
-    files = () if model is None else (model,) if isinstance(model, str | Path) else tuple(model)
-    start = Start(tuple(map(Path, files)), train_tasks, packaged=False)
+    if asked.preset is None and asked.trace is None:
+        asked = replace(asked, preset=KernelPreset.name)
+    scenario = asked.scenario(settings, default_tasks=DEFAULT_TASKS)
+    if not _calibrated(scenario):
+        scenario = _without_twin(scenario, asked, settings, start.train_tasks)
+    elif not start.models and start.train_tasks is None:
+        start = replace(start, train_tasks=TRAIN_TASKS)
     wanted = _usual() if schedulers is None else schedulers
-    contestants = contestants_of(wanted, settings, scenario.seed, Objective.chosen(weights, energy_weight))
-    return RealContest(
-        scenario,
-        contestants.schedulers,
-        start,
-        contestants.named,
-        node,
-        cpu_lanes,
-        None if cluster is None else Path(cluster),
-        limit,
-        contestants.absent,
-    )
+    contestants = contestants_of(wanted, settings, scenario.seed, objective, start)
+    cluster = None if asked.cluster is None else Path(asked.cluster)
+    return RealContest(scenario, contestants, node, cpu_lanes, cluster, limit)
+
+
+def _calibrated(scenario: Scenario) -> bool:
+    return isinstance(scenario.world.physics.cost, CalibratedCost)
 
 
 def _usual() -> list[str]:
     return [name for name in DEFAULT_SCHEDULERS if not scheduler_class(name).knows_truth]
 
 
-def _without_twin(
-    scenario: Scenario, options: Mapping[str, Any], settings: Config, train_tasks: int | None
-) -> Scenario:
+def _without_twin(scenario: Scenario, asked: ScenarioOptions, settings: Config, train_tasks: int | None) -> Scenario:
     """Where nobody knows what the machine can do, a rate must be one of tasks per second, and nobody is trained.
 
     Raises:
         InvalidInputError: Something asks for more.
     """
     calibrate = "calibrate it (hms calibrate) and give the node as cluster"
-    load = options.get("load") or (settings.workload.load if options.get("rate") is None else None)
+    load = asked.load or (settings.workload.load if asked.rate is None else None)
     if load is not None:
         raise InvalidInputError(
             f"load is {load}, a share of the node's capacity, which nobody knows of this machine; {calibrate}, or give "
@@ -309,5 +280,5 @@ def _without_twin(
             f"train_tasks is {train_tasks}, but learners are trained in the calibrated twin of a machine, and there is "
             f"none; {calibrate}"
         )
-    said = options.get("rate") is not None or settings.workload.rate is not None
+    said = asked.rate is not None or settings.workload.rate is not None
     return scenario if said or isinstance(scenario.source, RecordedTasks) else replace(scenario, arrivals=None)

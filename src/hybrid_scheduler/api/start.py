@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,10 @@ from hybrid_scheduler.scenario import Scenario
 from hybrid_scheduler.schedulers.base import Learner, Scheduler
 from hybrid_scheduler.training.pretrained import load_pretrained
 from hybrid_scheduler.training.train import train_scheduler
+
+Models = str | Path | Iterable[str | Path]
+"""Files of saved models, one or several."""
+Progress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -28,12 +32,18 @@ class Start:
     train_tasks: int | None = None
     packaged: bool = True
 
+    @classmethod
+    def chosen(cls, model: Models | None, train_tasks: int | None, *, packaged: bool = True) -> Start:
+        """As a caller says it."""
+        files = () if model is None else (model,) if isinstance(model, str | Path) else model
+        return cls(tuple(map(Path, files)), train_tasks, packaged)
+
 
 def prepare(
     schedulers: Mapping[str, Scheduler],
     start: Start,
     scenario: Scenario,
-    progress: Callable[[str, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[str]:
     """Bring every learner to its start; returns what the user should know.
 

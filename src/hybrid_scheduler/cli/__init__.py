@@ -43,18 +43,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command()(calibrate)
-app.command()(compare)
-app.command()(experiment)
-app.command()(generate)
-app.command()(inspect)
-app.command()(pipeline)
-app.command()(profile)
-app.command()(report)
-app.command()(run)
-app.command()(schedulers)
-app.command()(serve)
-app.command()(train)
+for command in (
+    *(calibrate, compare, experiment, generate, inspect, pipeline),
+    *(profile, report, run, schedulers, serve, train),
+):
+    app.command()(command)
 app.add_typer(db, name="db")
 
 

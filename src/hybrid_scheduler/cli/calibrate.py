@@ -19,18 +19,11 @@ if TYPE_CHECKING:
 Out = Annotated[
     Path, typer.Option(metavar="FILE", help="The node to write; the measurements go beside it, as FILE's name + .csv.")
 ]
-Kinds = Annotated[
-    str | None, typer.Option(metavar="KIND,KIND,...", help="Which kernels; all unless given.", show_default=False)
-]
+Kinds = Annotated[str | None, options.optional("Which kernels; all unless given.", "KIND,KIND,...")]
 Sizes = Annotated[str, typer.Option(metavar="N,N,...", help="Sizes to measure, at least two.")]
 Lanes = Annotated[
     int | None,
-    typer.Option(
-        parser=options.whole(1, 1024),
-        metavar="N",
-        help="How many lanes share the cores, each a device; default one beside GPUs, else two.",
-        show_default=False,
-    ),
+    options.count("How many lanes share the cores, each a device; default one beside GPUs, else two.", 1, 1024),
 ]
 From = Annotated[
     Path | None,
@@ -93,15 +86,16 @@ def measured(kinds: Sequence[str], sizes: Sequence[int], cpu_lanes: int | None, 
     from hybrid_scheduler.cli.output import note, progress_bar
     from hybrid_scheduler.hardware.calibration import PHASES, calibrated_lanes, check_sizes
     from hybrid_scheduler.physics.calibrated import NOISE
+    from hybrid_scheduler.scenario.at_work import AT_WORK, calibrate_machine
 
     sizes = check_sizes(sizes)
     with (
         calibrated_lanes(kinds, sizes, cpu_lanes, seed) as calibration,
-        progress_bar(PHASES, calibration.repeats + 1) as bar,
+        progress_bar((*PHASES, AT_WORK), calibration.repeats + 1) as bar,
     ):
         if bar is not None:
             calibration.progress = bar
-        machine = calibration.run()
+        machine = calibrate_machine(calibration)
     if machine.noise > NOISE:
         note(
             f"repeated runs scatter by {100 * machine.noise:.0f} % in the median, as they do beside other programs; "

@@ -36,104 +36,51 @@ LONG = 6 * 3600.0
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Which experiment, e.g. shift.", show_default=False)]
 Seeds = Annotated[
     int | None,
-    typer.Option(
-        parser=options.whole(1, 10_000),
-        metavar="K",
-        help="How many seeds; default the experiment's own, 5 or 10.",
-        show_default=False,
-    ),
+    options.optional("How many seeds; default the experiment's own, 5 or 10.", "K", options.whole(1, 10_000)),
 ]
 FirstSeed = Annotated[
     int, typer.Option(parser=options.whole(0, 2**62), metavar="N", help="The first seed; the others follow it.")
 ]
-Tasks = Annotated[
-    int | None,
-    typer.Option(parser=options.whole(1, 10**6), metavar="N", help="Tasks per seed; default the experiment's own."),
-]
+Tasks = Annotated[int | None, options.count("Tasks per seed; default the experiment's own.", 1, 10**6)]
 TrainTasks = Annotated[
-    int | None,
-    typer.Option(
-        parser=options.whole(1, 10**6), metavar="N", help="Tasks learners are trained on; default the experiment's own."
-    ),
+    int | None, options.count("Tasks learners are trained on; default the experiment's own.", 1, 10**6)
 ]
-Split = Annotated[
-    Literal["concurrent", "serial"] | None,
-    typer.Option(help="Parts of a split task: at the same time (default) or one after the other.", show_default=False),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="adversarial: whose weak spots; default hybrid_queue.", show_default=False),
-]
-Against = Annotated[
-    str | None, typer.Option(metavar="NAME", help="adversarial: measured by whom; default mct.", show_default=False)
-]
+Scheduler = Annotated[str | None, options.optional("adversarial: whose weak spots; default hybrid_queue.", "NAME")]
+Against = Annotated[str | None, options.optional("adversarial: measured by whom; default mct.", "NAME")]
 Metric = Annotated[
     Literal["avg_response", "makespan", "p99_response"] | None,
-    typer.Option(help="adversarial: by which figure; default avg_response.", show_default=False),
+    options.optional("adversarial: by which figure; default avg_response."),
 ]
 Seconds = Annotated[
     float | None,
-    typer.Option(
-        parser=options.real(0),
-        metavar="S",
-        help="adversarial: seconds of each search, one per seed; default 600.",
-        show_default=False,
-    ),
+    options.optional("adversarial: seconds of each search, one per seed; default 600.", "S", options.real(0)),
 ]
 Generations = Annotated[
     int | None,
-    typer.Option(
-        parser=options.whole(0, 10**6),
-        metavar="N",
-        help="adversarial: generations of each search instead of seconds; the same every time.",
-        show_default=False,
-    ),
+    options.count("adversarial: generations of each search instead of seconds; the same every time.", 0, 10**6),
 ]
 Cluster = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="reality: this machine as hms calibrate has described it; default: it is calibrated first.",
-        show_default=False,
+    options.optional(
+        "reality: this machine as hms calibrate has described it; default: it is calibrated first.", "FILE"
     ),
 ]
 Lanes = Annotated[
     int | None,
-    typer.Option(
-        parser=options.whole(1, 1024),
-        metavar="N",
-        help="reality: worker processes that share the cores; default two, or one beside GPUs.",
-        show_default=False,
-    ),
+    options.count("reality: worker processes that share the cores; default two, or one beside GPUs.", 1, 1024),
 ]
 Load = Annotated[
     float | None,
-    typer.Option(
-        parser=options.real(0, 1, open_low=True),
-        metavar="X",
-        help="reality: share of the machine's capacity; default 0.6.",
-        show_default=False,
-    ),
+    options.optional("reality: share of the machine's capacity; default 0.6.", "X", options.real(0, 1, open_low=True)),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        parser=options.whole(1, 1024),
-        metavar="N",
-        help="Parts that run at a time; default one per processor (of the cluster). Same results.",
-        show_default=False,
-    ),
+    options.count("Parts that run at a time; default one per processor (of the cluster). Same results.", 1, 1024),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Folder for the files; default data/results/NAME.", show_default=False),
-]
+Out = Annotated[Path | None, options.optional("Folder for the files; default data/results/NAME.", "DIR")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Do everything again, also what an earlier run has finished.")]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Do not keep the run in the store.")]
-ProgressPath = Annotated[
-    Path | None,
-    typer.Option("--progress-file", metavar="FILE", help="Keep writing how far it is, as JSON.", show_default=False),
-]
+ProgressPath = Annotated[Path | None, options.optional("Keep writing how far it is, as JSON.", "FILE")]
 EndWithInput = Annotated[
     bool,
     typer.Option("--end-with-input", hidden=True, help="Stop when standard input ends: whoever started it is gone."),
@@ -146,7 +93,7 @@ def experiment(
     seed: FirstSeed = 1,
     tasks: Tasks = None,
     train_tasks: TrainTasks = None,
-    split: Split = None,
+    split: options.Split = None,
     scheduler: Scheduler = None,
     against: Against = None,
     metric: Metric = None,
@@ -172,18 +119,14 @@ def experiment(
     """
     if end_with_input:
         _watch_input()
-    from hybrid_scheduler.cli.output import note_first_use
+    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, note_first_use, write_json
 
     note_first_use()
     from hybrid_scheduler.cli.kept_experiment import kept_experiment
-    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, write_json
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.experiments.files import write_result
     from hybrid_scheduler.experiments.progress_file import ProgressFile
     from hybrid_scheduler.experiments.registry import find_experiment
     from hybrid_scheduler.experiments.runner import run_experiment
-    from hybrid_scheduler.reports.report import missing_extras, write_report
-    from hybrid_scheduler.reports.run_folder import open_run
 
     experiment = find_experiment(name)
     chosen = _configured(
@@ -211,20 +154,9 @@ def experiment(
         told = None if progress_file is None else ProgressFile(progress_file, kept.run_id)
         with _progress(told) as progress, _workers(chosen, node, jobs) as workers:
             result = run_experiment(
-                chosen,
-                seed_list,
-                workers=workers,
-                folder=folder,
-                fresh=fresh,
-                progress=progress,
-                say=note,
+                chosen, seed_list, workers=workers, folder=folder, fresh=fresh, progress=progress, say=note
             )
-        files = write_result(result, folder)
-        missing = missing_extras()
-        if missing:
-            note(f"no plots, no report: {missing}")
-        else:
-            files += write_report(open_run(folder))
+        files = _write(result, folder)
         if json is not None:
             write_json(json, result.to_json())
         kept.take(result, files)
@@ -323,6 +255,20 @@ def _configured(
         parameters={name: settings.parameters(name) for name in sorted(registered)},
         **given,
     )
+
+
+def _write(result: ExperimentResult, folder: Path) -> list[Path]:
+    """The data, and plots and report where the extras for them are there; gives the files."""
+    from hybrid_scheduler.cli.output import note
+    from hybrid_scheduler.experiments.files import write_result
+    from hybrid_scheduler.reports.report import missing_extras, write_report
+    from hybrid_scheduler.reports.run_folder import open_run
+
+    files = write_result(result, folder)
+    if missing := missing_extras():
+        note(f"no plots, no report: {missing}")
+        return files
+    return files + write_report(open_run(folder))
 
 
 def _show(result: ExperimentResult, folder: Path, files: list[Path], where: str) -> None:

@@ -11,38 +11,26 @@ from hybrid_scheduler.cli import options
 
 Out = Annotated[Path, typer.Option(metavar="FILE", help="The CSV file to write; compressed if it ends in .gz.")]
 SizeRange = Annotated[
-    options.Interval | None,
-    typer.Option(
-        parser=options.interval, metavar="LOW,HIGH", help="Map the preset's sizes onto this range.", show_default=False
-    ),
+    options.Interval | None, options.optional("Map the preset's sizes onto this range.", "LOW,HIGH", options.interval)
 ]
 IntensityRange = Annotated[
-    options.Interval | None,
-    typer.Option(
-        parser=options.interval, metavar="LOW,HIGH", help="The same for intensity, within 0 to 1.", show_default=False
-    ),
+    options.Interval | None, options.optional("The same for intensity, within 0 to 1.", "LOW,HIGH", options.interval)
 ]
 MemoryRange = Annotated[
-    options.Interval | None,
-    typer.Option(parser=options.interval, metavar="LOW,HIGH", help="The same for memory, in MB.", show_default=False),
+    options.Interval | None, options.optional("The same for memory, in MB.", "LOW,HIGH", options.interval)
 ]
 
 
+@options.scenario(
+    *("tasks", "preset", "rate", "load", "size_range", "intensity_range", "memory_range"),
+    *("dependency_prob", "max_dependencies", "gpus", "cluster", "speedup", "seed"),
+    size_range=SizeRange,
+    intensity_range=IntensityRange,
+    memory_range=MemoryRange,
+)
 def generate(
     out: Out,
-    tasks: options.Tasks = None,
-    preset: options.Preset = None,
-    rate: options.Rate = None,
-    load: options.Load = None,
-    size_range: SizeRange = None,
-    intensity_range: IntensityRange = None,
-    memory_range: MemoryRange = None,
-    dependency_prob: options.DependencyProb = None,
-    max_dependencies: options.MaxDependencies = None,
-    gpus: options.Gpus = None,
-    cluster: options.Cluster = None,
-    speedup: options.Speedup = None,
-    seed: options.Seed = None,
+    asked: options.Asked,
     json: options.Json = None,
     config: options.Config = None,
 ) -> None:
@@ -59,22 +47,7 @@ def generate(
     from hybrid_scheduler.workloads.kernel_preset import KERNEL_COLUMNS
 
     check_writable(json)
-    asked = ScenarioOptions(
-        preset=preset,
-        tasks=tasks,
-        rate=rate,
-        load=load,
-        size_range=size_range,
-        intensity_range=intensity_range,
-        memory_range=memory_range,
-        dependency_prob=dependency_prob,
-        max_dependencies=max_dependencies,
-        gpus=gpus,
-        cluster=cluster,
-        speedup=speedup,
-        seed=seed,
-    )
-    scenario = asked.scenario(load_config(config))
+    scenario = ScenarioOptions(**asked).scenario(load_config(config))
     # Of kernels kind and size say everything; the reader of that name fills in the rest.
     write_csv(out, scenario.batch(), KERNEL_COLUMNS if isinstance(scenario.source, KernelTasks) else ())
     figures = statistics(scenario.batch())

@@ -17,7 +17,7 @@ File = Annotated[
     typer.Argument(metavar="FILE", help="A file of tasks, in any format; gzip is unpacked.", show_default=False),
 ]
 Formats = Annotated[bool, typer.Option("--formats", help="List the formats and leave.")]
-Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the tasks as a PNG file.", show_default=False)]
+Plot = Annotated[Path | None, options.optional("Draw the tasks as a PNG file.", "FILE")]
 KINDS_SHOWN = 8
 
 

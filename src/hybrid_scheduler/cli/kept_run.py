@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hybrid_scheduler.api.result import CompareResult
 from hybrid_scheduler.cli.output import progress_bar
 from hybrid_scheduler.config.store import store_room, store_url
-from hybrid_scheduler.engine.compare import ComparisonResult
-from hybrid_scheduler.model.outcome import Outcome, OutcomeBatch
+from hybrid_scheduler.model.outcome import Outcome
 from hybrid_scheduler.model.task import IntArray, TaskBatch
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ BATCH = 2_000
 
 
 class KeptRun:
-    """Collects the outcomes of a comparison and stores them when all are there.
+    """Stores a comparison when it is over.
 
     A store that cannot be used is refused before the race, not after it.
     """
@@ -34,14 +34,9 @@ class KeptRun:
     def __init__(self) -> None:
         self._url = store_url()
         self._started = datetime.now(UTC)
-        self._outcomes: dict[str, OutcomeBatch] = {}
         asyncio.run(self._try_store())
 
-    def take(self, scheduler: str, outcomes: OutcomeBatch) -> None:
-        """Keep one scheduler's outcomes; for `Comparison.run`."""
-        self._outcomes[scheduler] = outcomes
-
-    def save(self, result: ComparisonResult) -> str:
+    def save(self, result: CompareResult) -> str:
         """Store the run; gives where, in words."""
         return asyncio.run(self._save(result))
 
@@ -49,21 +44,21 @@ class KeptRun:
         store = await store_room().open_store(self._url)
         await store.close()
 
-    async def _save(self, result: ComparisonResult) -> str:
-        document = result.to_json()
-        tasks = result.comparison.tasks
+    async def _save(self, result: CompareResult) -> str:
+        document, comparison = result.to_json(), result.race.comparison
+        tasks = comparison.tasks
         async with await store_room().open_store(self._url) as store:
             run: RunRow = await store.begin_run(
                 "compare",
-                seed=result.comparison.seed,
+                seed=comparison.seed,
                 configuration={name: document[name] for name in ("workload", "cluster", "node") if name in document},
-                schedulers=list(self._outcomes),
+                schedulers=list(result),
                 reserve=len(tasks),
                 started=self._started,
             )
             try:
                 with progress_bar(["storing"], len(tasks)) as progress:
-                    async for done in self._write(store, run, tasks):
+                    async for done in _write(store, run, tasks, result):
                         if progress is not None:
                             progress("storing", done)
             except asyncio.CancelledError:
@@ -75,17 +70,18 @@ class KeptRun:
             await store.end_run(run.id, "finished", document["schedulers"])
             return f"run {run.id} in {store.address}"
 
-    async def _write(self, store: Store, run: RunRow, tasks: TaskBatch) -> AsyncIterator[int]:
-        """Write batch by batch, every task with the results of all schedulers; tells how many tasks are written."""
-        ids = run.first_task_id + _numbers(tasks)
-        for start in range(0, len(tasks), BLOCK):
-            inside = np.zeros(len(tasks), dtype=np.bool_)
-            inside[start : start + BLOCK] = True
-            outcomes = {name: iter(batch.select(inside)) for name, batch in self._outcomes.items()}
-            for first in range(start, min(start + BLOCK, len(tasks)), BATCH):
-                last = min(first + BATCH, len(tasks))
-                await store.write(_batch(run, tasks, ids, range(first, last), outcomes))
-                yield last
+
+async def _write(store: Store, run: RunRow, tasks: TaskBatch, result: CompareResult) -> AsyncIterator[int]:
+    """Write batch by batch, every task with the results of all schedulers; tells how many tasks are written."""
+    ids = run.first_task_id + _numbers(tasks)
+    for start in range(0, len(tasks), BLOCK):
+        inside = np.zeros(len(tasks), dtype=np.bool_)
+        inside[start : start + BLOCK] = True
+        outcomes = {name: iter(result.outcomes(name).batch.select(inside)) for name in result}
+        for first in range(start, min(start + BLOCK, len(tasks)), BATCH):
+            last = min(first + BATCH, len(tasks))
+            await store.write(_batch(run, tasks, ids, range(first, last), outcomes))
+            yield last
 
 
 def _numbers(tasks: TaskBatch) -> IntArray:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import typer
+
+from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 
 Number = TypeVar("Number", int, float)
 
@@ -39,6 +43,16 @@ def real(low: float, high: float = math.inf, *, open_low: bool = False) -> Calla
     return _reader(float, rule, lambda v: math.isfinite(v) and (low < v if open_low else low <= v) and v <= high)
 
 
+def optional(help: str, metavar: str | None = None, parser: Callable[[str], Any] | None = None) -> Any:
+    """An option that may be left out: what happens then, its help says."""
+    return typer.Option(metavar=metavar, parser=parser, help=help, show_default=False)
+
+
+def count(help: str, low: int, high: int | None = None) -> Any:
+    """A whole number from `low` to `high` that may be left out."""
+    return optional(help, "N", whole(low, high))
+
+
 class Interval(NamedTuple):
     """Two numbers in one word; a plain tuple would make Typer ask for two."""
 
@@ -58,100 +72,60 @@ def interval(text: str) -> Interval:
     return Interval(low, high)
 
 
+Names = Annotated[str | None, optional(f"Who races; default {', '.join(DEFAULT_SCHEDULERS)}.", "A,B,...")]
 Preset = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Kind of workload: mixed (default), gpu_favourable, cpu_favourable, uniform, bursty, drift, or drift:A:B;"
+    optional(
+        "Kind of workload: mixed (default), gpu_favourable, cpu_favourable, uniform, bursty, drift, or drift:A:B;"
         " kernels, or kernels:kinds=matmul+sort,sizes=100-2000;"
         " graphs: layered, fork_join, cholesky, lu, qr, map_reduce, with parameters like cholesky:tiles=10.",
-        show_default=False,
+        "NAME",
     ),
 ]
 Tasks = Annotated[
     int | None,
-    typer.Option(
-        parser=whole(1),
-        metavar="N",
-        help="Number of tasks; default 1000, or all of a file. Of graphs at least so many; default one graph.",
-        show_default=False,
-    ),
+    count("Number of tasks; default 1000, or all of a file. Of graphs at least so many; default one graph.", 1),
 ]
-Rate = Annotated[
-    float | None,
-    typer.Option(parser=real(0, open_low=True), metavar="R", help="Arrivals: tasks per second.", show_default=False),
-]
+Rate = Annotated[float | None, optional("Arrivals: tasks per second.", "R", real(0, open_low=True))]
 Load = Annotated[
     float | None,
-    typer.Option(
-        parser=real(0, open_low=True),
-        metavar="X",
-        help="Arrivals: rate as a share of the node's capacity; default 0.6, files keep their own arrivals.",
-        show_default=False,
+    optional(
+        "Arrivals: rate as a share of the node's capacity; default 0.6, files keep their own arrivals.",
+        "X",
+        real(0, open_low=True),
     ),
 ]
-DependencyProb = Annotated[
-    float | None,
-    typer.Option(
-        parser=real(0, 1), metavar="P", help="Probability that a task waits for earlier ones.", show_default=False
-    ),
-]
-MaxDependencies = Annotated[
-    int | None,
-    typer.Option(parser=whole(1, 100), metavar="N", help="Most parents of such a task; default 3.", show_default=False),
-]
-Gpus = Annotated[
-    int | None,
-    typer.Option(parser=whole(0, 1024), metavar="N", help="Node of 1 CPU and N GPUs; default 4.", show_default=False),
-]
-Cpus = Annotated[
-    int | None,
-    typer.Option(parser=whole(1, 1024), metavar="N", help="Node of N CPUs; default 1.", show_default=False),
-]
-Cluster = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="YAML file that describes the devices one by one.", show_default=False),
-]
+DependencyProb = Annotated[float | None, optional("Probability that a task waits for earlier ones.", "P", real(0, 1))]
+MaxDependencies = Annotated[int | None, count("Most parents of such a task; default 3.", 1, 100)]
+Gpus = Annotated[int | None, count("Node of 1 CPU and N GPUs; default 4.", 0, 1024)]
+Cpus = Annotated[int | None, count("Node of N CPUs; default 1.", 1, 1024)]
+Cluster = Annotated[Path | None, optional("YAML file that describes the devices one by one.", "FILE")]
 Speedup = Annotated[
-    Literal["linear", "amdahl"] | None,
-    typer.Option(help="How a GPU gains from a task's intensity; default linear.", show_default=False),
+    Literal["linear", "amdahl"] | None, optional("How a GPU gains from a task's intensity; default linear.")
 ]
+Split = Annotated[
+    Literal["concurrent", "serial"] | None,
+    optional("Parts of a split task: at the same time (default) or one after the other."),
+]
+Trace = Annotated[Path | None, optional("Tasks from a file, in any format hms inspect reads.", "FILE")]
 Format = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="Format of the file; recognised by content unless given (hms inspect --formats lists them).",
-        show_default=False,
-    ),
+    optional("Format of the file; recognised by content unless given (hms inspect --formats lists them).", "NAME"),
 ]
+Warmup = Annotated[int, typer.Option(parser=whole(0), metavar="N", help="Statistics leave out the first N tasks.")]
 EnergyWeight = Annotated[
-    float | None,
-    typer.Option(
-        parser=real(0, 1),
-        metavar="W",
-        help="The same as --weights time=1-W,energy=W: 0 time only, 1 energy only.",
-        show_default=False,
-    ),
+    float | None, optional("The same as --weights time=1-W,energy=W: 0 time only, 1 energy only.", "W", real(0, 1))
 ]
 Weights = Annotated[
     str | None,
-    typer.Option(
-        metavar="GOAL=X,...",
-        help="What the learners care for, e.g. time=0.6,energy=0.2,money=0.2, scaled to sum 1;"
-        " default time=0.5,energy=0.5.",
-        show_default=False,
+    optional(
+        "What the learners care for, e.g. time=0.6,energy=0.2,money=0.2, scaled to sum 1; default time=0.5,energy=0.5.",
+        "GOAL=X,...",
     ),
 ]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        parser=whole(0, 2**63 - 1),
-        metavar="N",
-        help="Same seed, same tasks, same results; default 42.",
-        show_default=False,
-    ),
-]
+Model = Annotated[list[Path] | None, optional("A learner's saved model; may be given for each.", "FILE")]
+Store = Annotated[bool, typer.Option("--store", help="Keep the run in the store (see hms db).")]
+Seed = Annotated[int | None, count("Same seed, same tasks, same results; default 42.", 0, 2**63 - 1)]
 Workers = Annotated[
     str,
     typer.Option(
@@ -161,11 +135,59 @@ Workers = Annotated[
         " or ray://HOST:PORT (one that runs). Same results.",
     ),
 ]
-Json = Annotated[
-    str | None,
-    typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.", show_default=False),
-]
-Config = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Defaults; config.yaml in the working folder, if there.", show_default=False),
-]
+Json = Annotated[str | None, optional("Write the result as JSON; - is standard output.", "FILE")]
+Config = Annotated[Path | None, optional("Defaults; config.yaml in the working folder, if there.", "FILE")]
+
+Asked = dict[str, Any]
+"""What is asked of a scenario: arguments of `ScenarioOptions`."""
+OF_SCENARIO = {
+    "tasks": Tasks,
+    "preset": Preset,
+    "trace": Trace,
+    "format": Format,
+    "rate": Rate,
+    "load": Load,
+    "warmup": Warmup,
+    "dependency_prob": DependencyProb,
+    "max_dependencies": MaxDependencies,
+    "gpus": Gpus,
+    "cpus": Cpus,
+    "cluster": Cluster,
+    "speedup": Speedup,
+    "split": Split,
+    "seed": Seed,
+}
+DEFAULTS = {"warmup": 0, "isolated": False}
+"""Of options that cannot be left open; the others are None unless given."""
+
+
+def _parameter(name: str, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=annotation)
+
+
+def scenario(*names: str, **own: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command that takes `asked: Asked` options of its scenario in that place.
+
+    Args:
+        names: Which, in the order in which the command's help shows them.
+        own: Those that the command declares itself, by the name that `ScenarioOptions` has for them.
+    """
+    wanted = tuple(dict.fromkeys((*names, *own)))
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        shown: list[inspect.Parameter] = []
+        for parameter in inspect.signature(command, eval_str=True).parameters.values():
+            if parameter.name == "asked":
+                shown += [_parameter(name, own.get(name, OF_SCENARIO.get(name))) for name in wanted]
+            else:
+                shown.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+        @wraps(command)
+        def called(**values: Any) -> None:
+            command(asked={name: values.pop(name) for name in wanted}, **values)
+
+        called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        return called
+
+    return with_options

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +15,7 @@ from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
 if TYPE_CHECKING:
     from hybrid_scheduler.config import Config
     from hybrid_scheduler.engine.compare import ComparisonResult
+    from hybrid_scheduler.hardware import HardwareProfile
     from hybrid_scheduler.model.outcome import OutcomeBatch
     from hybrid_scheduler.training.artefacts import Artefacts
 
@@ -30,17 +30,11 @@ TrainTasks = Annotated[
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder below which data/ and models/ are written.")]
 
 
+@options.scenario("tasks", "preset", "load", "rate", "gpus", "cluster", "speedup", "seed")
 def pipeline(
-    tasks: options.Tasks = None,
+    asked: options.Asked,
     train_tasks: TrainTasks = 10_000,
-    preset: options.Preset = None,
-    load: options.Load = None,
-    rate: options.Rate = None,
-    gpus: options.Gpus = None,
-    cluster: options.Cluster = None,
-    speedup: options.Speedup = None,
     out: Out = Path(),
-    seed: options.Seed = None,
     json: options.Json = None,
     config: options.Config = None,
 ) -> None:
@@ -50,14 +44,12 @@ def pipeline(
     asks for another node, other tasks or other physics, here or in the configuration, gets those instead. The training
     tasks have another seed than those of the race.
     """
-    from hybrid_scheduler.cli.output import note_first_use
+    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note_first_use, progress_bar, write_json
 
     note_first_use()
     from hybrid_scheduler.api.table import show
-    from hybrid_scheduler.cli.output import STANDARD_OUTPUT, check_writable, note, progress_bar, write_json
     from hybrid_scheduler.config import load_config
     from hybrid_scheduler.engine.compare import Comparison
-    from hybrid_scheduler.hardware import HardwareProfiler
     from hybrid_scheduler.hardware.calibration_file import write_machine
     from hybrid_scheduler.scenario import ScenarioOptions
     from hybrid_scheduler.schedulers.base import Learner
@@ -68,28 +60,22 @@ def pipeline(
 
     check_writable(json)
     settings, files = load_config(config), Artefacts(out)
-    asked = ScenarioOptions(
-        preset=preset, tasks=tasks, rate=rate, load=load, gpus=gpus, cluster=cluster, speedup=speedup, seed=seed
-    )
-    on_twin = not any((preset, gpus is not None, cluster, speedup)) and describes_nothing(settings)
-    scenario = asked.scenario(settings)  # what is wrong with the options is said before anything is measured
+    described = any(asked[name] is not None for name in ("preset", "gpus", "cluster", "speedup"))
+    on_twin = not described and describes_nothing(settings)
+    scenario = ScenarioOptions(**asked).scenario(settings)  # what is wrong with the options is said before measuring
     quiet = json == STANDARD_OUTPUT
 
     def say(message: str) -> None:
         typer.echo(message, err=quiet)
 
     say("1/5 profile: this machine's CPU and accelerator")
-    profiler = HardwareProfiler(seed=scenario.seed)
-    profile = profiler.profile_range((256, 512, 1024))
-    profiler.save_profile(files.profile)
-    for remark in filter(None, (profile.note, profile.warning)):
-        note(remark)
+    profile = _profile(files.profile, scenario.seed)
     if on_twin:
         say("    calibrate: its kernels, for the node of the race")
         write_machine(
             files.node, measured(CALIBRATED_KINDS or tuple(KERNEL_KINDS), CALIBRATED_SIZES, None, scenario.seed)
         )
-        scenario = replace(asked, cluster=files.node).scenario(settings)
+        scenario = ScenarioOptions(**{**asked, "cluster": files.node}).scenario(settings)
     stream, training = scenario.batch(), scenario.training(train_tasks)
     say(f"2/5 generate: {train_tasks} training tasks")
     write_csv(files.workload, training.batch())
@@ -100,9 +86,9 @@ def pipeline(
     say(f"3/5 train: {', '.join(names)}")
     with progress_bar(names, train_tasks) as progress:
         models = train_models(students, training, files.models, predictor="random_forest", progress=progress)
-    say(f"4/5 race: {len(stream)} tasks")
     for name, learner in learners.items():
         learner.load_model(str(models[name]["path"]))
+    say(f"4/5 race: {len(stream)} tasks")
     outcomes: dict[str, OutcomeBatch] = {}
     comparison = Comparison(stream, contestants, scenario.world, scenario.seed, source=scenario.facts())
     with progress_bar(list(contestants), len(stream)) as progress:
@@ -124,6 +110,19 @@ def describes_nothing(config: Config) -> bool:
     tasks = config.workload.model_fields_set - {"num_tasks", "load", "rate"}
     sections = config.model_fields_set & {"cluster", "physics"}
     return not tasks and not sections and "num_gpus" not in config.simulation.model_fields_set
+
+
+def _profile(path: Path, seed: int) -> HardwareProfile:
+    """This machine's profile, saved."""
+    from hybrid_scheduler.cli.output import note
+    from hybrid_scheduler.hardware import HardwareProfiler
+
+    profiler = HardwareProfiler(seed=seed)
+    profile = profiler.profile_range((256, 512, 1024))
+    profiler.save_profile(path)
+    for remark in filter(None, (profile.note, profile.warning)):
+        note(remark)
+    return profile
 
 
 def _write_report(

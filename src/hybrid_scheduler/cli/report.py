@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hybrid_scheduler.cli import options
+
 if TYPE_CHECKING:
     from hybrid_scheduler.reports.run_folder import Run
 
@@ -18,9 +20,7 @@ RunFolder = Annotated[
         show_default=False,
     ),
 ]
-Out = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Folder for the files; default the run's own.", show_default=False)
-]
+Out = Annotated[Path | None, options.optional("Folder for the files; default the run's own.", "DIR")]
 ColourBlind = Annotated[
     bool, typer.Option("--colour-blind", help="Colours that people of every colour vision can tell apart.")
 ]

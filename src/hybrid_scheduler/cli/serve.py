@@ -9,30 +9,20 @@ from typing import Annotated, Literal
 import typer
 
 from hybrid_scheduler.cli import options
-from hybrid_scheduler.cli.compare import Names
 
 Host = Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 opens it to the network.")]
 Port = Annotated[int, typer.Option(parser=options.whole(0, 65535), metavar="N", help="Port; 0 takes any free one.")]
-Trace = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Race the tasks of a file, in a loop.", show_default=False)
-]
+Trace = Annotated[Path | None, options.optional("Race the tasks of a file, in a loop.", "FILE")]
 Load = Annotated[
     float | None,
-    typer.Option(
-        parser=options.real(0, open_low=True),
-        metavar="X",
-        help="Arrivals: rate as a share of the node's capacity; default 0.05, where every scheduler keeps up.",
-        show_default=False,
+    options.optional(
+        "Arrivals: rate as a share of the node's capacity; default 0.05, where every scheduler keeps up.",
+        "X",
+        options.real(0, open_low=True),
     ),
 ]
 Speed = Annotated[
-    float | None,
-    typer.Option(
-        parser=options.real(0, 1e6, open_low=True),
-        metavar="X",
-        help="Simulated seconds per second; default 1.",
-        show_default=False,
-    ),
+    float | None, options.optional("Simulated seconds per second; default 1.", "X", options.real(0, 1e6, open_low=True))
 ]
 LearnFromStore = Annotated[
     bool,
@@ -46,12 +36,7 @@ Node = Annotated[
 ]
 Lanes = Annotated[
     int | None,
-    typer.Option(
-        parser=options.whole(1, 1024),
-        metavar="N",
-        help="How many lanes share the machine's cores with --node machine; one beside GPUs, else two.",
-        show_default=False,
-    ),
+    options.count("How many lanes share the machine's cores with --node machine; one beside GPUs, else two.", 1, 1024),
 ]
 PLATFORM = sys.platform
 UNSUPPORTED = 1
@@ -71,7 +56,7 @@ def unsupported(platform: str) -> str | None:
 def serve(
     port: Port = 8000,
     host: Host = "127.0.0.1",
-    schedulers: Names = None,
+    schedulers: options.Names = None,
     preset: options.Preset = None,
     trace: Trace = None,
     format: options.Format = None,

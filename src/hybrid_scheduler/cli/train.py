@@ -19,67 +19,51 @@ DEFAULT_TASKS = 10_000
 
 Names = Annotated[
     str | None,
-    typer.Option(
-        metavar="A,B,...",
-        help="Which learners, yours too; each is saved under its name. Default: the learners of a plain race.",
-        show_default=False,
+    options.optional(
+        "Which learners, yours too; each is saved under its name. Default: the learners of a plain race.", "A,B,..."
     ),
 ]
 Workload = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Tasks from a file, instead of a preset.", show_default=False)
+    Path | None,
+    typer.Option("--workload", metavar="FILE", help="Tasks from a file, instead of a preset.", show_default=False),
 ]
 ModelType = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Kind of predictor of the optimal fraction (scheduler_model.pkl): random_forest or xgboost."
+    options.optional(
+        "Kind of predictor of the optimal fraction (scheduler_model.pkl): random_forest or xgboost."
         " Default: random_forest, and none with --schedulers.",
-        show_default=False,
+        "NAME",
     ),
 ]
 Tasks = Annotated[
     int | None,
-    typer.Option(
-        parser=options.whole(1),
-        metavar="N",
-        help=f"Number of tasks; default {DEFAULT_TASKS}, or all of a file. More make better learners.",
-        show_default=False,
-    ),
+    options.count(f"Number of tasks; default {DEFAULT_TASKS}, or all of a file. More make better learners.", 1),
 ]
 Generations = Annotated[
     int | None,
-    typer.Option(
-        parser=options.whole(1),
-        metavar="N",
-        help="Train the order of hybrid_queue too, for N generations on random nodes (the packaged one: 160, some"
+    options.count(
+        "Train the order of hybrid_queue too, for N generations on random nodes (the packaged one: 160, some"
         " 150 processor-minutes). An interrupted training in --out goes on. Default: it keeps the order it comes with.",
-        show_default=False,
+        1,
     ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        parser=options.whole(1),
-        metavar="N",
-        help="Scenarios of --generations at a time; default one per core (of the cluster). Same result.",
-        show_default=False,
-    ),
+    options.count("Scenarios of --generations at a time; default one per core (of the cluster). Same result.", 1),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="With --generations: begin anew.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where the models go.")]
 
 
+@options.scenario(
+    *("tasks", "preset", "trace", "format", "load", "rate", "gpus", "cluster", "speedup", "seed"),
+    tasks=Tasks,
+    trace=Workload,
+)
 def train(
+    *,
     schedulers: Names = None,
-    tasks: Tasks = None,
-    preset: options.Preset = None,
-    workload: Workload = None,
-    format: options.Format = None,
-    load: options.Load = None,
-    rate: options.Rate = None,
-    gpus: options.Gpus = None,
-    cluster: options.Cluster = None,
-    speedup: options.Speedup = None,
+    asked: options.Asked,
     model_type: ModelType = None,
     weights: options.Weights = None,
     energy_weight: options.EnergyWeight = None,
@@ -88,7 +72,6 @@ def train(
     node: options.Workers = "machine",
     fresh: Fresh = False,
     out: Out = Path("models"),
-    seed: options.Seed = None,
     json: options.Json = None,
     config: options.Config = None,
 ) -> None:
@@ -113,19 +96,7 @@ def train(
 
     check_writable(json)
     settings = load_config(config)
-    asked = ScenarioOptions(
-        preset=preset,
-        trace=workload,
-        format=format,
-        tasks=tasks,
-        rate=rate,
-        load=load,
-        gpus=gpus,
-        cluster=cluster,
-        speedup=speedup,
-        seed=seed,
-    )
-    scenario = asked.scenario(settings, default_tasks=DEFAULT_TASKS)
+    scenario = ScenarioOptions(**asked).scenario(settings, default_tasks=DEFAULT_TASKS)
     for remark in scenario.notes:
         note(remark)
     objective = Objective.chosen(weights, energy_weight)
@@ -139,13 +110,7 @@ def train(
     predictor = "random_forest" if schedulers is None and model_type is None else model_type
     names = [*learners] if predictor is None else [PREDICTOR, *learners]
     with progress_bar(names, scenario.count) as progress:
-        report = train_models(
-            learners,
-            scenario,
-            out,
-            predictor=predictor,
-            progress=progress,
-        )
+        report = train_models(learners, scenario, out, predictor=predictor, progress=progress)
     if json is not None:
         write_json(json, {"seed": scenario.seed, "workload": scenario.facts(), "models": report})
     if json != STANDARD_OUTPUT:
