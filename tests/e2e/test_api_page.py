@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from browser_pages import Complaints, NewPage, free_port
 from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import TimeoutError as PatienceOverError
 from served_dashboard import ServedDashboard
 from test_accessibility import findings
 
 TOKEN = "a-token-for-tests-only"
 RACERS = "greedy,oracle"
+TRIES, PATIENCE_MS = 4, 5000
 
 pytestmark = pytest.mark.usefixtures("complaints")
 
@@ -51,8 +54,14 @@ def call(page: Page, method: str, path: str) -> Locator:
 
 def tried(panel: Locator) -> Locator:
     """Try the call; gives its answer."""
-    panel.get_by_role("button", name="Try it out").click()
-    panel.get_by_role("button", name="Execute").click()
+    execute = panel.get_by_role("button", name="Execute")
+    for _ in range(TRIES):
+        # While the page still reads the call's description it draws the panel anew, and forgets a click.
+        panel.get_by_role("button", name="Try it out").click()
+        with suppress(PatienceOverError):
+            execute.wait_for(timeout=PATIENCE_MS)
+            break
+    execute.click()
     answer = panel.locator(".live-responses-table .response").first
     answer.wait_for()
     return answer

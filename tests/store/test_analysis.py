@@ -111,6 +111,20 @@ def test_means_over_time_equal_sql_on_the_rows(database_url: str, seconds: int) 
     use(database_url, work)
 
 
+@pytest.mark.parametrize("seconds", [MINUTE, HOUR])
+def test_a_stretch_that_began_just_now_is_among_the_means(database_url: str, seconds: int) -> None:
+    async def work(store: Store, clock: Clock) -> None:
+        run = await begin(store)
+        clock.now = START.replace(minute=0, second=0, microsecond=0)
+        await store.write(sample(run, [0]))
+        for later, found in ((0.4, 1), (1.0, 1), (0.0, 0)):
+            until = clock.now + timedelta(seconds=later)
+            rows = await store.analysis.means(until - timedelta(hours=1), until, seconds, SCHEDULERS[0])
+            assert len(rows) == found, later
+
+    use(database_url, work)
+
+
 def test_means_of_runs_equal_sql_on_the_rows_and_outlive_them(database_url: str) -> None:
     async def work(store: Store, clock: Clock) -> None:
         ids = await scattered(store, clock)

@@ -102,7 +102,7 @@ class Reporter:
                 "problem": writer.problem,
                 "clearing": None if self._runner.clearing is None else self._runner.clearing.progress(),
             },
-            "message": self._message(session),
+            "message": self._message(),
             "version": self._version,
         }
 
@@ -115,7 +115,7 @@ class Reporter:
             "rates": {"arrival_rate": self._runner.plan.rate, "tasks_per_second": pace},
         }
 
-    def _message(self, session: Session | None) -> str:
+    def _message(self) -> str:
         writer = self._runner.writer
         if writer.failed:
             return writer.failed

@@ -201,15 +201,7 @@ class Session:
             decisions = [
                 placement_report(name, row.task_id, placement, self.race) for name, placement in placements.items()
             ]
-            stored = SubmittedTask(
-                row.task_id,
-                row.run_id,
-                row.size,
-                row.compute_intensity,
-                row.memory_required,
-                row.dependencies,
-                now,
-            )
+            stored = SubmittedTask(*row[:5], row.dependencies, now)
             answers.append((stored, {"task": row._asdict(), "decisions": decisions}))
         return answers
 

@@ -21,7 +21,7 @@ from hybrid_scheduler.server.feed import Feed
 from hybrid_scheduler.server.health_watch import HealthWatch
 from hybrid_scheduler.server.leader_link import LeaderLink
 from hybrid_scheduler.server.limits import RateLimits
-from hybrid_scheduler.server.metrics import Metrics
+from hybrid_scheduler.server.metrics import Metrics, RaceCollector
 from hybrid_scheduler.server.openapi import DESCRIPTION, describe
 from hybrid_scheduler.server.redis_link import RedisLink
 from hybrid_scheduler.server.request_log import HEADER, RequestLog
@@ -85,7 +85,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.services, app.state.metrics = services, metrics
-    metrics.watch(services.status, watch.answering, lambda: engine.restarts)
+    metrics.watch(RaceCollector(services.status, watch.answering, lambda: engine.restarts))
     install_error_handlers(app)
     app.add_exception_handler(HTTPException, pages.not_routed)
     app.add_exception_handler(Exception, _unexpected)

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybrid_scheduler.live.documents import result_document
-from hybrid_scheduler.store.rows import (
-    ComparedTask,
-    HourRow,
-    ModelVersionRow,
-    RunMeansRow,
-    RunRow,
-    TrainingRow,
-)
+from hybrid_scheduler.store.rows import ComparedTask, HourRow, ModelVersionRow, RetrainingRow, RunMeansRow, RunRow
 
 AVERAGED = ("response", "wait", "time", "energy", "cost")
 
@@ -24,19 +17,9 @@ def comparative_item(compared: ComparedTask) -> dict[str, Any]:
     return {**compared.task._asdict(), "results": results}
 
 
-def training_record(row: TrainingRow) -> dict[str, Any]:
-    """A `TrainingRecord`."""
-    return row._asdict()
-
-
-def stored_run(row: RunRow) -> dict[str, Any]:
-    """A `StoredRun`."""
-    return row._asdict()
-
-
-def model_version(row: ModelVersionRow) -> dict[str, Any]:
-    """A `ModelVersion`."""
-    return row._asdict()
+def page_of(rows: Sequence[RunRow | ModelVersionRow | RetrainingRow], limit: int) -> dict[str, Any]:
+    """A page of rows in the order of their ids; less than asked for is the last one."""
+    return {"items": [row._asdict() for row in rows], "next_cursor": rows[-1].id if len(rows) == limit else None}
 
 
 def means_point(row: HourRow) -> dict[str, Any]:

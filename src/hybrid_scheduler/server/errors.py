@@ -80,7 +80,7 @@ def error_response(
 
 
 def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route that can answer with these errors."""
+    """The `responses` of a route that can answer with these errors; `openapi` adds those that no route decides."""
     return {status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in sorted(statuses)}
 
 

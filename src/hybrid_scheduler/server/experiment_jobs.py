@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_scheduler.config.service import ServiceSettings
-from hybrid_scheduler.server.background import log_failure
+from hybrid_scheduler.server.background import BackgroundTasks
 from hybrid_scheduler.server.errors import ApiError
 from hybrid_scheduler.server.private_files import UMASK, make_private_folder, private_opener
 from hybrid_scheduler.server.store_access import StoreAccess
@@ -52,7 +52,6 @@ class ExperimentJob:
     cancelled_at: float | None = None
     dismissed: bool = False
     ended: asyncio.Event = field(default_factory=asyncio.Event)
-    watcher: asyncio.Task[None] | None = None
 
     def signal(self, number: signal.Signals) -> None:
         """To the process and its workers."""
@@ -72,7 +71,7 @@ class ExperimentJobs:
     def __init__(self, settings: ServiceSettings, store_access: StoreAccess, cancel_seconds: float) -> None:
         self._settings, self._store_access, self._cancel_seconds = settings, store_access, cancel_seconds
         self._jobs: deque[ExperimentJob] = deque(maxlen=MOST_JOBS)
-        self._starting = asyncio.Lock()
+        self._starting, self._background = asyncio.Lock(), BackgroundTasks()
 
     async def open(self) -> None:
         """Nothing runs before it is asked for."""
@@ -111,8 +110,7 @@ class ExperimentJobs:
                 _LOG.warning("experiment %s cannot be started: %s", name, error)
                 raise ApiError(503, f"the experiment cannot be started: {error.strerror}") from error
             job = ExperimentJob(name, folder, process, number)
-            job.watcher = asyncio.create_task(self._watch(job), name=f"experiment-{number}")
-            job.watcher.add_done_callback(log_failure)
+            self._background.start(self._watch(job), f"experiment-{number}")
             self._jobs.appendleft(job)
         return await describe(job)
 

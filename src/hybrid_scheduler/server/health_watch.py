@@ -10,7 +10,7 @@ from collections import deque
 from typing import Any
 
 from hybrid_scheduler.config.service import ServiceSettings
-from hybrid_scheduler.server.background import end_tasks, log_failure
+from hybrid_scheduler.server.background import BackgroundTasks
 from hybrid_scheduler.server.engine_port import EnginePort
 from hybrid_scheduler.server.leader_link import LeaderLink
 from hybrid_scheduler.server.redis_link import RedisLink
@@ -52,19 +52,17 @@ class HealthWatch:
         self._engine_seen = self._owner_seen = self._told = 0.0
         self._engine_status: dict[str, Any] = {}
         self._last_status = "ok"
-        self._watcher: asyncio.Task[None] | None = None
+        self._background = BackgroundTasks()
 
     async def open(self) -> None:
         """Look once, and go on looking."""
         self._engine_seen = self._owner_seen = self._told = time.monotonic()
         await self._look()
-        self._watcher = asyncio.create_task(self._watch(), name="health-watch")
-        self._watcher.add_done_callback(log_failure)
+        self._background.start(self._watch(), "health-watch")
 
     async def close(self) -> None:
         """Stop looking."""
-        if self._watcher is not None:
-            await end_tasks([self._watcher])
+        await self._background.end()
 
     def document(self) -> dict[str, Any]:
         """The `Health` as last checked."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from hybrid_scheduler.live.errors import EngineError
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.server.background import end_tasks, log_failure
+from hybrid_scheduler.server.background import BackgroundTasks
 from hybrid_scheduler.server.engine_port import EnginePort
 from hybrid_scheduler.server.feed import Feed
 from hybrid_scheduler.server.link_messages import (
@@ -54,18 +54,18 @@ class LeaderLink:
         self._outbox: asyncio.Queue[LinkMessage] = asyncio.Queue(MOST_WAITING)
         self._answers: dict[str, asyncio.Future[CommandAnswer]] = {}
         self._owner_status: tuple[float, dict[str, Any]] = (-math.inf, {})
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = BackgroundTasks()
 
     async def open(self) -> None:
         """Begin to pass messages on."""
         self._engine.listen(self._from_engine)
         if self._link is not None:
             for work in (self._send_messages, self._read_messages, self._tell_status):
-                self._keep(asyncio.create_task(work(self._link), name=f"leader-link{work.__name__}"))
+                self._background.start(work(self._link), f"leader-link{work.__name__}")
 
     async def close(self) -> None:
         """Stop."""
-        await end_tasks(self._tasks)
+        await self._background.end()
 
     def status(self) -> dict[str, Any]:
         """The `Status` without what belongs to this process: the owner's where this process follows and knows it."""
@@ -171,7 +171,7 @@ class LeaderLink:
             self._owner_status = time.monotonic(), message.status
         elif isinstance(message, Command):
             if self._engine.status()["owner"]:
-                self._keep(asyncio.create_task(self._carry_out(message)))
+                self._background.start(self._carry_out(message))
         elif (waiting := self._answers.get(message.number)) is not None and not waiting.done():
             waiting.set_result(message)
 
@@ -184,12 +184,6 @@ class LeaderLink:
         except InvalidInputError as error:
             answer.refusal = Refusal(message=str(error), code=INVALID_INPUT, status=422)
         self._post(answer)
-
-    def _keep(self, task: asyncio.Task[None]) -> None:
-        """Hold a background task, which the event loop does not, and log its failure."""
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(log_failure)
 
 
 def _result(answer: CommandAnswer) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -55,21 +55,18 @@ class Metrics:
         """Count one call. Any method beyond the usual counts as `other`, so that callers cannot make up series."""
         self._requests.labels(method if method in METHODS else "other", route, str(status)).observe(seconds)
 
-    def watch(
-        self,
-        status: Callable[[], dict[str, Any]],
-        health: Callable[[], dict[str, bool]],
-        restarts: Callable[[], int],
-    ) -> None:
-        """Add the figures of the live race, read anew each time they are asked for."""
-        self._registry.register(_RaceCollector(status, health, restarts))
+    def watch(self, collector: Collector) -> None:
+        """Add figures that are read anew each time they are asked for."""
+        self._registry.register(collector)
 
     def text(self) -> bytes:
         """Everything in Prometheus' text format."""
         return generate_latest(self._registry)
 
 
-class _RaceCollector(Collector):
+class RaceCollector(Collector):
+    """The figures of the live race."""
+
     def __init__(
         self,
         status: Callable[[], dict[str, Any]],
@@ -79,9 +76,11 @@ class _RaceCollector(Collector):
         self._status, self._health, self._restarts = status, health, restarts
 
     def describe(self) -> list[Metric]:
-        return []  # Registering must not ask an engine that is not open yet.
+        """None: registering must not ask an engine that is not open yet."""
+        return []
 
     def collect(self) -> Iterator[Metric]:
+        """As they are now."""
         status = self._status()
         yield from _race(status)
         yield from _schedulers(status["schedulers"])
@@ -122,35 +121,30 @@ def _race(status: dict[str, Any]) -> Iterator[Metric]:
 
 
 def _schedulers(racers: list[dict[str, Any]]) -> Iterator[Metric]:
-    unfinished = GaugeMetricFamily("hms_scheduler_unfinished", "Tasks not finished.", labels=("scheduler",))
-    waiting = GaugeMetricFamily("hms_scheduler_waiting", "Ready tasks it lets wait.", labels=("scheduler",))
-    overloaded = GaugeMetricFamily("hms_scheduler_overloaded", "Whether its backlog grows.", labels=("scheduler",))
-    out = GaugeMetricFamily("hms_scheduler_out", "Whether it was taken out of the race.", labels=("scheduler",))
-    given_up = GaugeMetricFamily(
-        "hms_scheduler_given_up", "Tasks it gave up in this run, far behind.", labels=("scheduler",)
-    )
-    gap = GaugeMetricFamily(
-        "hms_scheduler_gap_ratio",
-        "How far its mean response is above the lower bound of the same tasks in this run, as a share of the bound.",
-        labels=("scheduler",),
-    )
+    told = [{**racer, "out": racer["state"] == "out", "gap": racer.get("gap")} for racer in racers]
+    yield from _each(GaugeMetricFamily, SCHEDULER_GAUGES, told)
     utilization = GaugeMetricFamily(
         "hms_scheduler_utilization_ratio", "Busy share of a device in the last seconds.", labels=("scheduler", "device")
     )
     for racer in racers:
-        name = (racer["name"],)
-        unfinished.add_metric(name, float(racer["unfinished"]))
-        waiting.add_metric(name, float(racer["waiting"]))
-        overloaded.add_metric(name, float(racer["overloaded"]))
-        out.add_metric(name, float(racer["state"] == "out"))
-        given_up.add_metric(name, float(racer["given_up"]))
-        if racer.get("gap") is not None:
-            gap.add_metric(name, float(racer["gap"]))
         for device, share in racer["utilization"].items():
-            utilization.add_metric((*name, device), float(share))
-    yield from (unfinished, waiting, overloaded, out, given_up, gap, utilization)
+            utilization.add_metric((racer["name"], device), float(share))
+    yield utilization
 
 
+SCHEDULER_GAUGES = (
+    ("hms_scheduler_unfinished", "Tasks not finished.", "unfinished"),
+    ("hms_scheduler_waiting", "Ready tasks it lets wait.", "waiting"),
+    ("hms_scheduler_overloaded", "Whether its backlog grows.", "overloaded"),
+    ("hms_scheduler_out", "Whether it was taken out of the race.", "out"),
+    ("hms_scheduler_given_up", "Tasks it gave up in this run, far behind.", "given_up"),
+    (
+        "hms_scheduler_gap_ratio",
+        "How far its mean response is above the lower bound of the same tasks in this run, as a share of the bound.",
+        "gap",
+    ),
+)
+"""Name, help and key in `RacerInfo`."""
 SCHEDULER_COUNTERS = (
     ("hms_scheduler_tasks", "Tasks finished or failed.", "tasks"),
     ("hms_scheduler_failed_tasks", "Tasks failed or given up.", "failed"),
@@ -188,18 +182,23 @@ def _totals(schedulers: list[dict[str, Any]]) -> Iterator[Metric]:
         counts = [float(count) for count in accumulate(told["counts"])]
         response.add_metric((totals["name"],), list(zip(edges, counts, strict=True)), told["sum"])
     yield response
-    for name, text, key in SCHEDULER_COUNTERS:
-        counter = CounterMetricFamily(name, text, labels=("scheduler",))
-        for totals in schedulers:
-            if totals[key] is not None:  # what no machine told is left out
-                counter.add_metric((totals["name"],), float(totals[key]))
-        yield counter
-    learners = [totals for totals in schedulers if totals["learned"] is not None]
-    for name, text, key in MODEL_COUNTERS:
-        counter = CounterMetricFamily(name, text, labels=("scheduler",))
-        for totals in learners:
-            counter.add_metric((totals["name"],), float(totals["learned"][key]))
-        yield counter
+    yield from _each(CounterMetricFamily, SCHEDULER_COUNTERS, schedulers)
+    learners = [{"name": totals["name"], **totals["learned"]} for totals in schedulers if totals["learned"] is not None]
+    yield from _each(CounterMetricFamily, MODEL_COUNTERS, learners)
+
+
+def _each(
+    kind: type[CounterMetricFamily | GaugeMetricFamily],
+    figures: Iterable[tuple[str, str, str]],
+    documents: Iterable[Mapping[str, Any]],
+) -> Iterator[Metric]:
+    """One family for each figure of the schedulers; where nobody knows it, it is left out."""
+    for name, text, key in figures:
+        family = kind(name, text, labels=("scheduler",))
+        for document in documents:
+            if document[key] is not None:
+                family.add_metric((document["name"],), float(document[key]))
+        yield family
 
 
 def _models(models: list[dict[str, Any]]) -> Iterator[Metric]:

@@ -8,8 +8,10 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from hybrid_scheduler.server.auth_and_limits import UNLIMITED
 from hybrid_scheduler.server.errors import MEANINGS
 from hybrid_scheduler.server.schemas import LogLine, Notification, SimulationUpdate
+from hybrid_scheduler.server.security import READING
 
 LIVE_MESSAGES = (SimulationUpdate, Notification, LogLine)
 """What the WebSocket sends; OpenAPI has no place for WebSockets, so their shapes stand among the others."""
@@ -39,12 +41,20 @@ def describe(app: FastAPI, *, token_needed: bool) -> dict[str, Any]:
 
 
 def _declare_common_errors(document: dict[str, Any]) -> None:
-    """What may happen to any call, and to any with a body, before a route sees it."""
+    """What may happen to a call before a route sees it: to any, and by its method, its body and what it may say."""
     reference = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}}
-    for path in document["paths"].values():
-        for operation in path.values():
-            for status in (421, *((415,) if "requestBody" in operation else ())):
-                operation["responses"][str(status)] = {"description": MEANINGS[status], "content": reference}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            answers = operation["responses"]
+            happens = {
+                421: True,
+                429: not path.startswith(UNLIMITED),
+                **dict.fromkeys((401, 403, 413), method.upper() not in READING),
+                415: "requestBody" in operation,
+                422: "422" in answers,  # FastAPI says so of what takes anything, but in a shape of its own
+            }
+            for status in (status for status, can_happen in happens.items() if can_happen):
+                answers[str(status)] = {"description": MEANINGS[status], "content": reference}
 
 
 def _declare_token(document: dict[str, Any], components: dict[str, Any]) -> None:

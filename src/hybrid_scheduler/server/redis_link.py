@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.server.background import end_tasks, log_failure
+from hybrid_scheduler.server.background import BackgroundTasks
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,18 +37,16 @@ class RedisLink:
         self.client = _client(url)
         self.up = False
         self.message = "not asked yet"
-        self._watcher: asyncio.Task[None] | None = None
+        self._background = BackgroundTasks()
 
     async def open(self) -> None:
         """Look whether Redis is there, and keep looking."""
         await self._look()
-        self._watcher = asyncio.create_task(self._watch(), name="redis-watch")
-        self._watcher.add_done_callback(log_failure)
+        self._background.start(self._watch(), "redis-watch")
 
     async def close(self) -> None:
         """Stop looking and let go of the connections."""
-        if self._watcher is not None:
-            await end_tasks([self._watcher])
+        await self._background.end()
         with contextlib.suppress(*REDIS_ERRORS):
             await self.client.aclose()
 

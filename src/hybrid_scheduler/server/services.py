@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import Depends
+from fastapi import Depends, Response
 from starlette.requests import HTTPConnection
 
 from hybrid_scheduler.config.service import ServiceSettings
 from hybrid_scheduler.server.cache import Cache
 from hybrid_scheduler.server.engine_port import EnginePort
+from hybrid_scheduler.server.errors import ApiError
 from hybrid_scheduler.server.experiment_jobs import ExperimentJobs
 from hybrid_scheduler.server.feed import Feed
 from hybrid_scheduler.server.health_watch import HealthWatch
@@ -20,6 +22,7 @@ from hybrid_scheduler.server.redis_link import RedisLink
 from hybrid_scheduler.server.store_access import StoreAccess
 
 if TYPE_CHECKING:
+    from hybrid_scheduler.store.rows import RunRow
     from hybrid_scheduler.store.store import Store
 
 
@@ -60,11 +63,35 @@ class Services:
         """
         return self.store_access.store
 
+    async def run(self, run_id: int) -> RunRow:
+        """A stored run.
+
+        Raises:
+            ApiError: 404, there is none of this number.
+        """
+        run = await self.store.run(run_id)
+        if run is None:
+            raise ApiError(404, f"there is no run {run_id}")
+        return run
+
+    async def shared_answer(self, key: str, seconds: float, made: Callable[[], Awaitable[bytes]]) -> Response:
+        """An answer in JSON that is dear to make: for so long all callers share one."""
+        document = await self.cache.get(key)
+        if document is None:
+            document = await made()
+            await self.cache.set(key, document, seconds)
+        return json_answer(document)
+
     def status(self) -> dict[str, Any]:
         """The whole `Status`."""
         feed = {"clients": self.feed.clients, "frames": self.feed.frames, "dropped": self.feed.dropped}
         token_required = self.settings.api_token is not None
         return {**self.leader.status(), "feed": feed, "token_required": token_required}
+
+
+def json_answer(document: bytes, status: int = 200) -> Response:
+    """What is encoded already; through the model it would cost as much again."""
+    return Response(document, status, media_type="application/json")
 
 
 def services_of(connection: HTTPConnection) -> Services:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from hybrid_scheduler.server.background import end_tasks, log_failure
+from hybrid_scheduler.server.background import BackgroundTasks
 from hybrid_scheduler.store.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class StoreAccess:
         self._retry_seconds = retry_seconds
         self._open_store = open_store
         self._store: Store | None = None
-        self._opener: asyncio.Task[None] | None = None
+        self._background = BackgroundTasks()
         self._problem = "the store is not open yet"
 
     @property
@@ -51,15 +51,12 @@ class StoreAccess:
         Raises:
             StoreError: The schema does not fit.
         """
-        if self._store is None and self._opener is None and not await self._try():
-            self._opener = asyncio.create_task(self._keep_trying(), name="open-store")
-            self._opener.add_done_callback(log_failure)
+        if self._store is None and not self._background and not await self._try():
+            self._background.start(self._keep_trying(), "open-store")
 
     async def close(self) -> None:
         """Close it."""
-        if self._opener is not None:
-            await end_tasks([self._opener])
-            self._opener = None
+        await self._background.end()
         if self._store is not None:
             await self._store.close()
             self._store = None

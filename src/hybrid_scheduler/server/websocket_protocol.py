@@ -30,14 +30,8 @@ with more, the ping would wait behind messages that a slow client cannot read in
 class FeedProtocol(WebSocketsSansIOProtocol):
     """Closing a connection waits for everything unsent to be read, which a stuck client never does; here it ends."""
 
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
+    def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
+        super().__init__(config, server_state, app_state)
         assert isinstance(config, ServerConfig)
         self._connections, self._grace = config.connections, config.grace
         self._patient = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_scheduler.store import checks
 from hybrid_scheduler.store.connect import Database
 from hybrid_scheduler.store.connected import connected_tasks
+from hybrid_scheduler.store.reading import newest
 from hybrid_scheduler.store.removing import counted_tasks
 from hybrid_scheduler.store.rows import (
     Collected,
@@ -75,7 +77,8 @@ class Analysis:
         start = _start_of(type_coerce(key, BigInteger), seconds)
         query = (
             select(start, table.c.scheduler_name, *(_total(table.c[name]) for name in SUMS))
-            .where(key >= _floor(since, seconds), key < until)
+            # Keys are whole seconds, and a moment is cut down to one when it is compared with them.
+            .where(key >= _floor(since, seconds), key < _moment(math.ceil(until.timestamp())))
             .group_by(start, table.c.scheduler_name)
             .order_by(start, table.c.scheduler_name)
         )
@@ -127,12 +130,10 @@ class Analysis:
         self, limit: int = 100, before: int | None = None, scheduler: str | None = None, run_id: int | None = None
     ) -> list[RetrainingRow]:
         """Refreshes that changed a model, with ids below `before`, newest first."""
-        checks.check_page(limit, before)
-        query = select(retrainings).order_by(retrainings.c.id.desc()).limit(limit)
-        if before is not None:
-            query = query.where(retrainings.c.id < before)
+        checks.check_page(limit, before, scheduler)
+        query = newest(select(retrainings), retrainings, limit, before)
         if scheduler is not None:
-            query = query.where(retrainings.c.scheduler_name == checks.check_text("scheduler", scheduler))
+            query = query.where(retrainings.c.scheduler_name == scheduler)
         if run_id is not None:
             query = query.where(retrainings.c.run_id == checks.check_whole("run_id", run_id))
         async with self._database.reading() as connection:

@@ -68,11 +68,13 @@ def check_choice(what: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
-def check_page(limit: int, before: int | None) -> None:
-    """How much to read, and from where."""
+def check_page(limit: int, before: int | None, scheduler: str | None = None) -> None:
+    """How much to read, from where, and whose."""
     check_whole("limit", limit, 1, MOST_ROWS)
     if before is not None:
         check_whole("before", before)
+    if scheduler is not None:
+        check_text("scheduler", scheduler)
 
 
 def check_submitted(task: SubmittedTask) -> None:

@@ -21,8 +21,7 @@ async def connected_tasks(
     connection: AsyncConnection, run: RunRow, scheduler: str, limit: int, before: int | None
 ) -> ConnectedTasks:
     """The newest tasks that have parents, together with these parents, at most `limit` in all (`ConnectedTasks`)."""
-    end = run.first_task_id if run.last_task_id is None else run.last_task_id + 1
-    end = end if before is None else min(before, end)
+    end = run.tasks_before(before)
     begin = max(run.first_task_id, end - WINDOW)
     here = (tasks.c.run_id == run.id, tasks.c.task_id >= begin, tasks.c.task_id < end)
     searched = (await connection.execute(select(func.count()).select_from(tasks).where(*here))).scalar_one()

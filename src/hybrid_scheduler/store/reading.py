@@ -47,7 +47,7 @@ async def compared_tasks(
     results = scheduler_results.c
     columns = [tasks.c[name] for name in TaskRow._fields]
     if scheduler is None:
-        page = _page(select(*columns), tasks, limit, before).subquery()
+        page = newest(select(*columns), tasks, limit, before).subquery()
         query = select(*page.c, *result_columns()).join_from(page, scheduler_results, page.c.task_id == results.task_id)
         query = query.order_by(page.c.task_id.desc(), results.id)
     else:
@@ -58,7 +58,7 @@ async def compared_tasks(
         query = query.where(results.scheduler_name == scheduler)
         if others:
             query = query.where(tasks.c.run_id.in_(its_runs))
-        query = _page(query, tasks, limit, last + 1 if before is None else min(before, last + 1))
+        query = newest(query, tasks, limit, last + 1 if before is None else min(before, last + 1))
     rows = (await connection.execute(query)).all()
     return [compared_task(list(group)) for _, group in groupby(rows, key=lambda row: row[0])]
 
@@ -77,13 +77,13 @@ async def _raced_in(connection: AsyncConnection, scheduler: str) -> tuple[list[i
 
 async def labels(connection: AsyncConnection, limit: int, before: int | None) -> list[TrainingRow]:
     """Labelled tasks."""
-    rows = await connection.execute(_page(select(training_data), training_data, limit, before))
+    rows = await connection.execute(newest(select(training_data), training_data, limit, before))
     return [TrainingRow._make(row) for row in rows]
 
 
 async def run_list(connection: AsyncConnection, limit: int, before: int | None, kind: str | None) -> list[RunRow]:
     """Runs, of one kind or all."""
-    query = _page(select(runs), runs, limit, before)
+    query = newest(select(runs), runs, limit, before)
     if kind is not None:
         query = query.where(runs.c.kind == kind)
     return [run_row(row) for row in await connection.execute(query)]
@@ -99,7 +99,7 @@ async def versions(
     connection: AsyncConnection, limit: int, scheduler: str | None, before: int | None
 ) -> list[ModelVersionRow]:
     """Saved states of learners, of one or all."""
-    query = _page(select(model_versions), model_versions, limit, before)
+    query = newest(select(model_versions), model_versions, limit, before)
     if scheduler is not None:
         query = query.where(model_versions.c.scheduler_name == scheduler)
     return [ModelVersionRow._make(row) for row in await connection.execute(query)]
@@ -139,7 +139,8 @@ async def exact_counts(connection: AsyncConnection) -> dict[str, int]:
     }
 
 
-def _page(query: Select[Any], table: Table, limit: int, before: int | None) -> Select[Any]:
+def newest(query: Select[Any], table: Table, limit: int, before: int | None) -> Select[Any]:
+    """A page of what is asked for: rows with keys below `before`, the newest first."""
     key = next(iter(table.primary_key))
     query = query.order_by(key.desc()).limit(limit)
     return query if before is None else query.where(key < before)

@@ -44,6 +44,11 @@ class RunRow(NamedTuple):
     ended: datetime | None
     status: str
 
+    def tasks_before(self, before: int | None) -> int:
+        """Where a page of its tasks begins: at this id, not included, above which none is in use."""
+        end = self.first_task_id if self.last_task_id is None else self.last_task_id + 1
+        return end if before is None else min(before, end)
+
 
 class TaskRow(NamedTuple):
     """One task; `task_id` and `dependencies` are stored ids, unique over all runs.

@@ -231,9 +231,7 @@ class Store:
             before: The lowest id of the page before this one.
             scheduler: Only tasks that this scheduler has a result of, and only that result.
         """
-        checks.check_page(limit, before)
-        if scheduler is not None:
-            checks.check_text("scheduler", scheduler)
+        checks.check_page(limit, before, scheduler)
         async with self._database.reading() as connection:
             return await reading.compared_tasks(connection, limit, before, scheduler)
 
@@ -318,9 +316,7 @@ class Store:
         self, limit: int = 100, scheduler: str | None = None, before: int | None = None
     ) -> list[ModelVersionRow]:
         """Saved states of learners, of one or all, with ids below `before`, newest first."""
-        checks.check_page(limit, before)
-        if scheduler is not None:
-            checks.check_text("scheduler", scheduler)
+        checks.check_page(limit, before, scheduler)
         async with self._database.reading() as connection:
             return await reading.versions(connection, limit, scheduler, before)
 

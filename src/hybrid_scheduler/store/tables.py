@@ -83,18 +83,25 @@ metadata = MetaData()
 Id = BigInteger().with_variant(Integer(), "sqlite")
 Document = JSON(none_as_null=True)
 
+
+def _filled(kind: Any, *names: str) -> list[Column[Any]]:
+    """Columns of one type that are never null."""
+    return [Column(name, kind, nullable=False) for name in names]
+
+
+def _features() -> list[Column[Any]]:
+    return _filled(Double, "size", "compute_intensity", "memory_required")
+
+
 runs = Table(
     "runs",
     metadata,
     Column("id", Id, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("name", Text, nullable=False),
+    *_filled(Text, "kind", "name"),
     Column("seed", BigInteger, nullable=False),
-    Column("configuration", Document, nullable=False),
-    Column("schedulers", Document, nullable=False),
+    *_filled(Document, "configuration", "schedulers"),
     Column("summary", Document),
-    Column("first_task_id", BigInteger, nullable=False),
-    Column("reserved", BigInteger, nullable=False),
+    *_filled(BigInteger, "first_task_id", "reserved"),
     Column("last_task_id", BigInteger),
     Column("tasks", BigInteger, nullable=False),
     Column("started", UtcTime, nullable=False),
@@ -108,9 +115,7 @@ tasks = Table(
     metadata,
     Column("task_id", Id, primary_key=True, autoincrement=False),
     Column("run_id", Id, ForeignKey("runs.id", name="fk_tasks_run_id"), nullable=False),
-    Column("size", Double, nullable=False),
-    Column("compute_intensity", Double, nullable=False),
-    Column("memory_required", Double, nullable=False),
+    *_features(),
     Column("arrival_time", Double, nullable=False),
     Column("dependencies", Document, nullable=False),
     # The next two are null where the row is older than the columns.
@@ -129,10 +134,7 @@ scheduler_results = Table(
     Column("scheduler_name", Text, nullable=False),
     Column("gpu_fraction", Double, nullable=False),
     Column("gpu_id", Integer),
-    Column("actual_time", Double, nullable=False),
-    Column("wait_time", Double, nullable=False),
-    Column("response_time", Double, nullable=False),
-    Column("finish_time", Double, nullable=False),
+    *_filled(Double, "actual_time", "wait_time", "response_time", "finish_time"),
     # Null where the machine did not tell it.
     Column("energy_consumption", Double),
     Column("execution_cost", Double, nullable=False),
@@ -152,11 +154,8 @@ training_data = Table(
     "training_data",
     metadata,
     Column("task_id", Id, primary_key=True, autoincrement=False),
-    Column("size", Double, nullable=False),
-    Column("compute_intensity", Double, nullable=False),
-    Column("memory_required", Double, nullable=False),
-    Column("optimal_gpu_fraction", Double, nullable=False),
-    Column("optimal_time", Double, nullable=False),
+    *_features(),
+    *_filled(Double, "optimal_gpu_fraction", "optimal_time"),
     Column("times", Document, nullable=False),
 )
 
@@ -178,55 +177,35 @@ submitted_tasks = Table(
     metadata,
     Column("task_id", Id, primary_key=True, autoincrement=False),
     Column("run_id", Id, ForeignKey("runs.id", name="fk_submitted_tasks_run_id"), nullable=False),
-    Column("size", Double, nullable=False),
-    Column("compute_intensity", Double, nullable=False),
-    Column("memory_required", Double, nullable=False),
+    *_features(),
     Column("dependencies", Document, nullable=False),
     Column("submitted", UtcTime, nullable=False),
     Column("crashes", Integer, nullable=False, server_default="0"),
 )
 
 
-def _sums() -> list[Column[Any]]:
-    """Sums, so that rows can be added up; that of the energy is null where any task's is."""
-    return [
-        *(Column(name, BigInteger, nullable=False) for name in ("tasks", "failed", "wins")),
+def _means(table: str, key: Column[Any]) -> Table:
+    """Sums by a key and scheduler, so that rows can be added up; that of the energy is null where any task's is."""
+    return Table(
+        table,
+        metadata,
+        key,
+        Column("scheduler_name", Text, primary_key=True),
+        *_filled(BigInteger, "tasks", "failed", "wins"),
         *(
             Column(f"sum_{name}", Double, nullable=name == "energy")
             for name in ("response", "wait", "time", "energy", "cost")
         ),
-    ]
+        sqlite_with_rowid=False,
+    )
 
 
 # Live tasks by the hour in which they were stored; outlives the tasks.
-hourly_means = Table(
-    "hourly_means",
-    metadata,
-    Column("hour", EpochTime, primary_key=True),
-    Column("scheduler_name", Text, primary_key=True),
-    *_sums(),
-    sqlite_with_rowid=False,
-)
-
+hourly_means = _means("hourly_means", Column("hour", EpochTime, primary_key=True))
 # The same by the minute, for the last days only.
-minute_means = Table(
-    "minute_means",
-    metadata,
-    Column("minute", EpochTime, primary_key=True, autoincrement=False),
-    Column("scheduler_name", Text, primary_key=True),
-    *_sums(),
-    sqlite_with_rowid=False,
-)
-
+minute_means = _means("minute_means", Column("minute", EpochTime, primary_key=True, autoincrement=False))
 # The same by run, of every kind; outlives the tasks, not the run.
-run_means = Table(
-    "run_means",
-    metadata,
-    Column("run_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("scheduler_name", Text, primary_key=True),
-    *_sums(),
-    sqlite_with_rowid=False,
-)
+run_means = _means("run_means", Column("run_id", BigInteger, primary_key=True, autoincrement=False))
 
 
 def _moment_of_a_learner() -> list[Column[Any]]:
@@ -245,7 +224,7 @@ retrainings = Table(
     metadata,
     *_moment_of_a_learner(),
     Column("reason", Text, nullable=False),
-    *(Column(name, BigInteger, nullable=False) for name in ("rows", "trees", "replaced")),
+    *_filled(BigInteger, "rows", "trees", "replaced"),
     Column("error_before", Double),
     Column("error_after", Double),
     Column("version", BigInteger),

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from hybrid_scheduler.server.documents import means_point, run_means
-from hybrid_scheduler.server.errors import ApiError, declared
+from hybrid_scheduler.server.documents import means_point, page_of, run_means
+from hybrid_scheduler.server.errors import declared
 from hybrid_scheduler.server.routes.parameters import Before, Limit, RunFilter, RunNumber, SchedulerFilter
 from hybrid_scheduler.server.schemas import (
     CollectedData,
@@ -37,10 +37,7 @@ Points = Annotated[int, Query(ge=2, le=2000, description="About so many points p
 
 
 @router.get(
-    "/history/means",
-    response_model=MeansOverTime,
-    responses=declared(422, 429, 503),
-    summary="Means per scheduler over time",
+    "/history/means", response_model=MeansOverTime, responses=declared(503), summary="Means per scheduler over time"
 )
 async def means(
     services: ServicesOf, since: Since = None, until: Until = None, scheduler: SchedulerFilter = None
@@ -49,9 +46,8 @@ async def means(
 
     The stretch of time of one point follows from the range. Marks say where learners were retrained and saved.
     """
-    key = f"means {since} {until} {scheduler}"
-    kept = await services.cache.get(key)
-    if kept is None:
+
+    async def made() -> bytes:
         first, last, seconds = await _range(services, since, until)
         analysis = services.store.analysis
         found = MeansOverTime(
@@ -61,9 +57,9 @@ async def means(
             items=[MeansPoint(**means_point(row)) for row in await analysis.means(first, last, seconds, scheduler)],
             marks=[HistoryMark(**row._asdict()) for row in await analysis.marks(first, last, seconds)],
         )
-        kept = found.model_dump_json().encode()
-        await services.cache.set(key, kept, KEPT_SECONDS)
-    return Response(kept, media_type="application/json")
+        return found.model_dump_json().encode()
+
+    return await services.shared_answer(f"means {since} {until} {scheduler}", KEPT_SECONDS, made)
 
 
 @router.get(
@@ -71,7 +67,7 @@ async def means(
     response_class=Response,
     responses={
         200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "A table with a head."},
-        **declared(422, 429, 503),
+        **declared(503),
     },
     summary="The same as a table",
 )
@@ -93,16 +89,19 @@ async def means_table(
 async def _range(services: Services, since: int | None, until: int | None) -> tuple[datetime, datetime, int]:
     """The range in question and the stretch of time of one point."""
     now = datetime.now(UTC)
-    last = now if until is None else datetime.fromtimestamp(until, UTC)
-    first = await services.store.analysis.first_hour() if since is None else datetime.fromtimestamp(since, UTC)
-    first = first or last
+    last = _moment(until) or now
+    first = _moment(since) or await services.store.analysis.first_hour() or last
     return first, last, stretch_for(first, last, now)
+
+
+def _moment(second: int | None) -> datetime | None:
+    return None if second is None else datetime.fromtimestamp(second, UTC)
 
 
 @router.get(
     "/history/retrainings",
     response_model=RetrainingPage,
-    responses=declared(422, 429, 503),
+    responses=declared(503),
     summary="Refreshes that changed a model",
 )
 async def retrainings(
@@ -113,17 +112,10 @@ async def retrainings(
     run_id: RunFilter = None,
 ) -> Any:
     """What each replaced and what that did to the error, newest first, in pages. Saved models are in `/api/models`."""
-    rows = await services.store.analysis.retrainings(limit, before, scheduler, run_id)
-    cursor = rows[-1].id if len(rows) == limit else None
-    return {"items": [row._asdict() for row in rows], "next_cursor": cursor}
+    return page_of(await services.store.analysis.retrainings(limit, before, scheduler, run_id), limit)
 
 
-@router.get(
-    "/history/learning",
-    response_model=list[LearningCurve],
-    responses=declared(422, 429, 503),
-    summary="Learning curves",
-)
+@router.get("/history/learning", response_model=list[LearningCurve], responses=declared(503), summary="Learning curves")
 async def learning(
     services: ServicesOf,
     run_id: RunFilter = None,
@@ -133,13 +125,7 @@ async def learning(
     points: Points = 500,
 ) -> Any:
     """The learners' own figures over time, of one run or across all, oldest first, thinned evenly."""
-    rows = await services.store.analysis.learning(
-        run_id,
-        scheduler,
-        None if since is None else datetime.fromtimestamp(since, UTC),
-        None if until is None else datetime.fromtimestamp(until, UTC),
-        points,
-    )
+    rows = await services.store.analysis.learning(run_id, scheduler, _moment(since), _moment(until), points)
     names = sorted({row.scheduler_name for row in rows})
     return [
         {"scheduler_name": name, "points": [row._asdict() for row in rows if row.scheduler_name == name]}
@@ -150,23 +136,23 @@ async def learning(
 @router.get(
     "/history/collected",
     response_model=CollectedData,
-    responses=declared(429, 503),
+    responses=declared(503),
     summary="The data collected over all runs",
 )
 async def collected(services: ServicesOf) -> Any:
     """How much there is of what, and since when; at most some seconds old."""
-    kept = await services.cache.get("collected")
-    if kept is None:
+
+    async def made() -> bytes:
         found = CollectedData.model_validate((await services.store.analysis.collected())._asdict())
-        kept = found.model_dump_json().encode()
-        await services.cache.set("collected", kept, KEPT_SECONDS)
-    return Response(kept, media_type="application/json")
+        return found.model_dump_json().encode()
+
+    return await services.shared_answer("collected", KEPT_SECONDS, made)
 
 
 @router.get(
     "/runs/{run_id}/figures",
     response_model=list[RunMeans],
-    responses=declared(404, 422, 429, 503),
+    responses=declared(404, 503),
     summary="What the tasks of one run came to",
 )
 async def figures_of_run(run_id: RunNumber, services: ServicesOf) -> Any:
@@ -174,7 +160,4 @@ async def figures_of_run(run_id: RunNumber, services: ServicesOf) -> Any:
 
     A run that was stored before such means were kept gives those of its summary.
     """
-    run = await services.store.run(run_id)
-    if run is None:
-        raise ApiError(404, f"there is no run {run_id}")
-    return run_means(run, await services.store.analysis.run_means([run_id]))
+    return run_means(await services.run(run_id), await services.store.analysis.run_means([run_id]))

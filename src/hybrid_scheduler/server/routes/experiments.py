@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api", tags=["experiments"])
     "/experiments",
     status_code=202,
     response_model=ExperimentJob,
-    responses=declared(401, 403, 409, 413, 422, 429, 503),
+    responses=declared(409, 503),
     summary="Start an experiment",
 )
 async def start_experiment(wanted: ExperimentRequest, services: ServicesOf) -> Any:
@@ -33,26 +33,21 @@ async def start_experiment(wanted: ExperimentRequest, services: ServicesOf) -> A
     return await services.experiments.start(wanted.name, wanted.seeds, wanted.tasks)
 
 
-@router.get(
-    "/experiments", response_model=ExperimentOverview, responses=declared(429), summary="Experiments and latest jobs"
-)
+@router.get("/experiments", response_model=ExperimentOverview, summary="Experiments and latest jobs")
 async def experiments(services: ServicesOf) -> Any:
     """The experiments there are, and the latest jobs that this server process started, newest first."""
     available = await asyncio.to_thread(_available)
     return {"available": available, "jobs": await services.experiments.documents()}
 
 
-@router.get("/experiments/{job_id}", response_model=ExperimentJob, responses=declared(404, 422, 429), summary="One job")
+@router.get("/experiments/{job_id}", response_model=ExperimentJob, responses=declared(404), summary="One job")
 async def experiment_job(job_id: JobId, services: ServicesOf) -> Any:
     """How far an experiment is, and what it wrote."""
     return await services.experiments.document(job_id)
 
 
 @router.delete(
-    "/experiments/{job_id}",
-    response_model=ExperimentJob,
-    responses=declared(401, 403, 404, 413, 422, 429, 503),
-    summary="Cancel a job",
+    "/experiments/{job_id}", response_model=ExperimentJob, responses=declared(404, 503), summary="Cancel a job"
 )
 async def cancel_experiment(job_id: JobId, services: ServicesOf) -> Any:
     """End an experiment if it runs, and answer when it has ended, with how. Twice is fine.
@@ -63,10 +58,7 @@ async def cancel_experiment(job_id: JobId, services: ServicesOf) -> Any:
 
 
 @router.get(
-    "/runs/{run_id}/files",
-    response_model=list[RunFile],
-    responses=declared(404, 422, 429, 503),
-    summary="Files of a run",
+    "/runs/{run_id}/files", response_model=list[RunFile], responses=declared(404, 503), summary="Files of a run"
 )
 async def files_of_run(run_id: RunNumber, services: ServicesOf) -> Any:
     """What a finished experiment wrote and is still there; other runs have no files."""
@@ -84,7 +76,7 @@ async def files_of_run(run_id: RunNumber, services: ServicesOf) -> Any:
             "content": {kind: {"schema": {} if "json" in kind else {"type": "string"}} for kind in TYPES.values()},
             "description": "The file.",
         },
-        **declared(404, 422, 429, 503),
+        **declared(404, 503),
     },
     summary="One file of a run",
 )
@@ -99,10 +91,7 @@ async def file_of_run(run_id: RunNumber, name: FileName, services: ServicesOf) -
 
 
 async def _files(services: Services, run_id: int) -> dict[str, Path]:
-    run = await services.store.run(run_id)
-    if run is None:
-        raise ApiError(404, f"there is no run {run_id}")
-    return await asyncio.to_thread(run_files, run)
+    return await asyncio.to_thread(run_files, await services.run(run_id))
 
 
 def _available() -> list[dict[str, Any]]:

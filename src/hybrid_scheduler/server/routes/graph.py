@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query
 
 from hybrid_scheduler.config.world import stored_world
-from hybrid_scheduler.server.errors import ApiError, declared
+from hybrid_scheduler.server.errors import declared
 from hybrid_scheduler.server.routes.parameters import Before, RunFilter
 from hybrid_scheduler.server.schemas import TaskGraph
 from hybrid_scheduler.server.services import ServicesOf
@@ -30,7 +30,7 @@ Placer = Annotated[
 @router.get(
     "/graph",
     response_model=TaskGraph,
-    responses=declared(404, 422, 429, 503),
+    responses=declared(404, 503),
     summary="Tasks that depend on each other, and the critical path",
 )
 async def graph(
@@ -42,19 +42,16 @@ async def graph(
     scheduler raced in and that has stored tasks. The critical path says why the last of them ended when it did: going
     back from that task, each waited for its last parent or for the task before it on its device, whichever ended later.
     """
-    key = f"graph {run_id} {before} {limit} {scheduler}"
-    kept = await services.cache.get(key)
-    if kept is None:
+
+    async def made() -> bytes:
         store = services.store
-        run = await _newest_run(store, scheduler) if run_id is None else await store.run(run_id)
-        if run is None and run_id is not None:
-            raise ApiError(404, f"there is no run {run_id}")
+        run = await _newest_run(store, scheduler) if run_id is None else await services.run(run_id)
         found = ConnectedTasks((), 0, None)
         if run is not None:
             found = await store.analysis.connected(run, scheduler, limit, before)
-        kept = orjson.dumps(_document(run, scheduler, found))
-        await services.cache.set(key, kept, KEPT_SECONDS)
-    return Response(kept, media_type="application/json")
+        return orjson.dumps(_document(run, scheduler, found))
+
+    return await services.shared_answer(f"graph {run_id} {before} {limit} {scheduler}", KEPT_SECONDS, made)
 
 
 async def _newest_run(store: Store, scheduler: str) -> RunRow | None:

@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from hybrid_scheduler.server.errors import declared
 from hybrid_scheduler.server.schemas import Health
 from hybrid_scheduler.server.services import ServicesOf
 
@@ -38,7 +37,6 @@ async def health(services: ServicesOf, response: Response) -> Any:
     response_class=Response,
     responses={
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text format."},
-        **declared(429),
     },
     summary="Figures for Prometheus",
 )

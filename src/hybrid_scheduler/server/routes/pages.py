@@ -12,7 +12,7 @@ from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from hybrid_scheduler.server.errors import ApiError, declared, http_error
+from hybrid_scheduler.server.errors import ApiError, http_error
 from hybrid_scheduler.server.schemas import Online
 
 router = APIRouter(tags=["dashboard"])
@@ -32,7 +32,6 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
     response_model=Online,
     responses={
         200: {"content": {"text/html": {"schema": {"type": "string"}}}, "description": "Online, or the dashboard."},
-        **declared(429),
     },
     summary="The dashboard",
 )

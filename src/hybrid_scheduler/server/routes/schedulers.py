@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api", tags=["schedulers"])
 
 
 # Not a coroutine: loading a scheduler for the first time takes a while, so it runs in a thread.
-@router.get("/schedulers", response_model=list[SchedulerInfo], responses=declared(429), summary="Registered schedulers")
+@router.get("/schedulers", response_model=list[SchedulerInfo], summary="Registered schedulers")
 def schedulers(services: ServicesOf) -> Any:
     """Every registered scheduler with its parameters and colour, whether it races, and whether it could here."""
     racing = {racer["name"] for racer in services.status()["schedulers"]}
@@ -32,7 +32,7 @@ def schedulers(services: ServicesOf) -> Any:
 @router.post(
     "/schedulers/{name}/learn",
     response_model=LearnAnswer,
-    responses=declared(401, 403, 404, 409, 413, 422, 429, 503),
+    responses=declared(404, 409, 503),
     summary="Train a live learner on the labels in the store",
 )
 async def learn(name: SchedulerPath, services: ServicesOf) -> Any:
@@ -45,10 +45,7 @@ async def learn(name: SchedulerPath, services: ServicesOf) -> Any:
 
 # Not a coroutine either: other people's metrics are loaded.
 @router.get(
-    "/metrics/catalogue",
-    response_model=list[MetricDescription],
-    responses=declared(429),
-    summary="Figures by which schedulers are compared",
+    "/metrics/catalogue", response_model=list[MetricDescription], summary="Figures by which schedulers are compared"
 )
 def metrics() -> Any:
     """Every registered metric and every figure derived from them: title, unit, and which way is better."""

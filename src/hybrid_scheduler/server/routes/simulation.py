@@ -24,7 +24,7 @@ from hybrid_scheduler.workloads.presets import PRESETS
 
 router = APIRouter(prefix="/api", tags=["simulation"])
 
-CHANGING = declared(401, 403, 409, 413, 429, 503)
+CHANGING = declared(409, 503)
 
 
 @router.post("/simulation/start", response_model=ControlAnswer, responses=CHANGING, summary="Start the live race")
@@ -63,13 +63,13 @@ async def resume(services: ServicesOf) -> Any:
     return await services.leader.command("resume")
 
 
-@router.get("/simulation/status", response_model=Status, responses=declared(429), summary="State of the service")
+@router.get("/simulation/status", response_model=Status, summary="State of the service")
 async def simulation_status(services: ServicesOf) -> Any:
     """State, rates, settings, who races, which models they go by, and how store and live feed keep up."""
     return services.status()
 
 
-@router.get("/status", response_model=Status, responses=declared(429), summary="State of the service (short form)")
+@router.get("/status", response_model=Status, summary="State of the service (short form)")
 async def status(services: ServicesOf) -> Any:
     """The same as `GET /api/simulation/status`."""
     return services.status()
@@ -78,7 +78,7 @@ async def status(services: ServicesOf) -> Any:
 @router.get(
     "/simulation/pulse",
     response_model=PulseHistory,
-    responses=declared(404, 409, 422, 429, 503),
+    responses=declared(404, 409, 503),
     summary="How busy the devices were since the run began",
 )
 async def pulse(scheduler: RacerQuery, services: ServicesOf) -> Any:
@@ -89,7 +89,7 @@ async def pulse(scheduler: RacerQuery, services: ServicesOf) -> Any:
 @router.get(
     "/simulation/waiting",
     response_model=WaitingRoom,
-    responses=declared(404, 409, 422, 429, 503),
+    responses=declared(404, 409, 503),
     summary="Who waits for a scheduler to start it",
 )
 async def waiting(scheduler: RacerQuery, services: ServicesOf, limit: Limit = 50, task_id: WaitingTaskId = None) -> Any:
@@ -100,7 +100,7 @@ async def waiting(scheduler: RacerQuery, services: ServicesOf, limit: Limit = 50
 @router.patch(
     "/simulation/settings",
     response_model=LiveSettings,
-    responses=declared(401, 403, 404, 409, 413, 422, 429, 503),
+    responses=declared(404, 409, 503),
     summary="Change the live race while it runs",
 )
 async def change_settings(change: SettingsChange, services: ServicesOf) -> Any:
@@ -111,7 +111,7 @@ async def change_settings(change: SettingsChange, services: ServicesOf) -> Any:
     return await services.leader.command("settings", **change.model_dump(exclude_none=True))
 
 
-@router.get("/presets", response_model=list[PresetInfo], responses=declared(429), summary="Kinds of workload")
+@router.get("/presets", response_model=list[PresetInfo], summary="Kinds of workload")
 async def presets() -> Any:
     """The named presets that `PATCH /api/simulation/settings` takes."""
     summaries = {name: preset.summary for name, preset in PRESETS.items()}

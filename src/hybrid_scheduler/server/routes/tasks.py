@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import orjson
-from fastapi import APIRouter, Response
+from fastapi import APIRouter
 
 from hybrid_scheduler.config.world import stored_world
 from hybrid_scheduler.server.decision_review import review
@@ -14,7 +14,7 @@ from hybrid_scheduler.server.documents import comparative_item
 from hybrid_scheduler.server.errors import ApiError, declared
 from hybrid_scheduler.server.routes.parameters import TaskNumber
 from hybrid_scheduler.server.schemas import TaskAccepted, TaskDetail, TaskRequest
-from hybrid_scheduler.server.services import ServicesOf
+from hybrid_scheduler.server.services import ServicesOf, json_answer
 from hybrid_scheduler.store import ComparedTask, Store
 
 router = APIRouter(prefix="/api", tags=["tasks"])
@@ -27,7 +27,7 @@ DETAIL_SECONDS = 60.0
     "/tasks",
     status_code=201,
     response_model=TaskAccepted,
-    responses=declared(401, 403, 409, 413, 422, 429, 503),
+    responses=declared(409, 503),
     summary="Put a task into the live race",
 )
 async def submit_task(task: TaskRequest, services: ServicesOf) -> Any:
@@ -36,15 +36,13 @@ async def submit_task(task: TaskRequest, services: ServicesOf) -> Any:
     Answers once the task is stored: with every scheduler's decision and its reasons, what each device would have taken,
     and what will come of it if nothing disturbs it. What came of it in the end is in the history.
     """
-    accepted = await services.leader.command("submit", **task.model_dump())
-    # Encoded here: through the model every answer would cost as much again as the rest of the call.
-    return Response(orjson.dumps(accepted), 201, media_type="application/json")
+    return json_answer(orjson.dumps(await services.leader.command("submit", **task.model_dump())), 201)
 
 
 @router.get(
     "/tasks/{task_id}",
     response_model=TaskDetail,
-    responses=declared(404, 409, 422, 429, 503),
+    responses=declared(404, 409, 503),
     summary="A finished task and every decision about it",
 )
 async def task_detail(task_id: TaskNumber, services: ServicesOf) -> Any:
@@ -54,17 +52,16 @@ async def task_detail(task_id: TaskNumber, services: ServicesOf) -> Any:
     stored the task). `regret` is the response time above the best that the oracle's search (every device,
     shares in steps of 5 %) finds for the same task, queues and moment; 0 when the scheduler found something better.
     """
-    key = f"task:{task_id}"
-    if (kept := await services.cache.get(key)) is not None:
-        return Response(kept, media_type="application/json")
-    store = services.store
-    latest = await store.comparative(1, before=task_id + 1)
-    if not latest or latest[0].task.task_id != task_id:
-        raise await _absent(store, task_id)
-    detail = await _detail(store, latest[0])
-    document = TaskDetail.model_validate(detail).model_dump_json().encode()
-    await services.cache.set(key, document, DETAIL_SECONDS)
-    return Response(document, media_type="application/json")
+
+    async def made() -> bytes:
+        store = services.store
+        latest = await store.comparative(1, before=task_id + 1)
+        if not latest or latest[0].task.task_id != task_id:
+            raise await _absent(store, task_id)
+        detail = await _detail(store, latest[0])
+        return TaskDetail.model_validate(detail).model_dump_json().encode()
+
+    return await services.shared_answer(f"task:{task_id}", DETAIL_SECONDS, made)
 
 
 async def _absent(store: Store, task_id: int) -> ApiError:
