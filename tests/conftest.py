@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -26,6 +27,11 @@ pytest_plugins = ("databases", "redis_server")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared"
 NO_DATA = "the data folder 'shared' does not stand beside the checkout"
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what goes to its background deaf to Ctrl-C, and so would be every program that a test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -60,12 +60,14 @@ def _graph() -> Figure:
 
 BOUNDED = {**_estimates(), "lower_bound": estimate([0.5] * 5)}
 FIGURES: dict[str, Callable[[], Figure]] = {
-    "makespan_comparison": lambda: bars.makespan_comparison(BOUNDED),
-    "response_comparison": lambda: bars.response_comparison({**_estimates(40.0), "lower_bound": estimate([0.5] * 5)}),
-    "cost_comparison": lambda: bars.cost_comparison(_estimates()),
-    "speedup_comparison": lambda: bars.speedup_comparison(_estimates()),
-    "avg_duration_comparison": lambda: bars.avg_duration_comparison(_estimates()),
-    "totals": lambda: bars.totals(_estimates()),
+    "makespan_comparison": lambda: bars.metric_bars("makespan", BOUNDED),
+    "response_comparison": lambda: bars.metric_bars(
+        "avg_response", {**_estimates(40.0), "lower_bound": estimate([0.5] * 5)}
+    ),
+    "cost_comparison": lambda: bars.metric_bars("cost", _estimates()),
+    "speedup_comparison": lambda: bars.metric_bars("speedup", _estimates()),
+    "avg_duration_comparison": lambda: bars.metric_bars("avg_time", _estimates()),
+    "totals": lambda: bars.metric_bars("total_time", _estimates()),
     "latency_cdf": lambda: latency.latency_cdf(_samples()),
     "latency_boxplot": lambda: latency.latency_boxplot(_samples()),
     "regret": lambda: lines.regret(_curves()),
@@ -135,7 +137,7 @@ def _drawn(figure: Figure, monkeypatch: pytest.MonkeyPatch) -> list[Text]:
 
 
 def test_bars_show_the_figures() -> None:
-    figure = bars.makespan_comparison(BOUNDED)
+    figure = bars.metric_bars("makespan", BOUNDED)
     axes = figure.axes[0]
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == sorted(NAMES, key=lambda name: -BOUNDED[name].mean), "the shortest is on top"
@@ -149,18 +151,18 @@ def test_bars_show_the_figures() -> None:
 
 def test_the_most_stands_on_top_where_more_is_better() -> None:
     estimates = _estimates()
-    axes = bars.speedup_comparison(estimates).axes[0]
+    axes = bars.metric_bars("speedup", estimates).axes[0]
     assert axes.get_yticklabels()[-1].get_text() == max(NAMES, key=lambda name: estimates[name].mean)
 
 
 def test_figures_far_apart_are_points_on_a_logarithmic_scale() -> None:
-    axes = bars.response_comparison(_estimates(40.0)).axes[0]
+    axes = bars.metric_bars("avg_response", _estimates(40.0)).axes[0]
     assert axes.get_xscale() == "log"
     assert not axes.patches
 
 
 def test_colour_blind_safe_colours() -> None:
-    axes = bars.totals(_estimates(), colour_blind_safe).axes[0]
+    axes = bars.metric_bars("total_time", _estimates(), colour_blind_safe).axes[0]
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert [patch.get_facecolor()[:3] for patch in axes.patches] == [_rgb(colour_blind_safe(name)) for name in names]
 
@@ -214,6 +216,6 @@ def _rgb(colour: str) -> tuple[float, ...]:
 
 
 def test_the_check_of_labels_sees_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    figure = bars.totals({"mct": estimate([1.0])})
+    figure = bars.metric_bars("total_time", {"mct": estimate([1.0])})
     words = [text.get_text() for text in _drawn(figure, monkeypatch)]
     assert {"mct", "1.000", "seconds, less is better", "0.0"} <= set(words)

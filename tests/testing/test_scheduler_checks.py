@@ -12,8 +12,16 @@ import numpy as np
 import pytest
 
 from hybrid_scheduler.model import ClusterView, Decision, InvalidInputError, Outcome, Part, Task
-from hybrid_scheduler.model.device_columns import BACKLOG
-from hybrid_scheduler.schedulers.base import CompiledScheduler, RaceLearner, Scheduler, kernel
+from hybrid_scheduler.model.device_columns import BACKLOG, QUEUED
+from hybrid_scheduler.model.kernel import CHOSEN
+from hybrid_scheduler.schedulers.base import (
+    CompiledDispatcher,
+    CompiledScheduler,
+    RaceLearner,
+    Scheduler,
+    dispatch_kernel,
+    kernel,
+)
 from hybrid_scheduler.schedulers.cpu_only import CpuOnly
 from hybrid_scheduler.testing import schedulers as suite
 from hybrid_scheduler.testing.learners import check_model_files
@@ -218,6 +226,20 @@ class TwoMinds(CompiledScheduler):
         return CpuOnly().decide(task, view)
 
 
+@dispatch_kernel
+def _last_row(number, now, waiting, times, devices, free, facts, state, out):  # type: ignore[no-untyped-def]
+    out[0, 0], out[0, 1], out[0, 2] = 0.0, 1.0, 0.0
+    out[CHOSEN, 0] = waiting.shape[0] - 1
+    return 1 if devices[0, QUEUED] == 0.0 else 0
+
+
+class ComparesRows(CompiledDispatcher):
+    """Says that it starts the first row that it would start alone, and starts the last."""
+
+    first_fit = True
+    kernel = _last_row
+
+
 class StrangeObjective(Plain):
     """Cares for something that cannot be set."""
 
@@ -273,6 +295,7 @@ BAD: list[tuple[Callable[[suite.SchedulerFactory], None], type[Scheduler], str]]
     (suite.check_pickling, LosesStateInPickle, "a pickled copy decides differently"),
     (short_run, Collector, r"the scheduler grows: \[([0-9]+, ){3}[0-9]+\] bytes pickled, 1500 tasks apart"),
     (suite.check_compiled, TwoMinds, "Python and kernel differ in"),
+    (suite.check_compiled, ComparesRows, "Python and kernel differ in"),
     (check_model_files, StrangeObjective, r"objective names \['beauty'\]"),
     (check_model_files, NoDot, "model_suffix is 'model'"),
     (check_model_files, Trusting, "takes a missing file for a model"),

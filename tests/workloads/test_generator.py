@@ -41,7 +41,7 @@ def test_the_stream_is_the_batch_bit_for_bit(preset: str, seed: int, count: int,
 @given(presets, seeds, st.lists(st.integers(1, 300), min_size=1, max_size=6))
 @settings(max_examples=40, deadline=None)
 def test_the_size_of_blocks_changes_nothing(preset: str, seed: int, cuts: list[int]) -> None:
-    spec = WorkloadSpec(find_preset(preset), sum(cuts), 3.0, None, None, (1.0, 2.0), 0.5, 7)
+    spec = WorkloadSpec(find_preset(preset), sum(cuts), 3.0, (None, None, (1.0, 2.0)), 0.5, 7)
     whole = Synthesis(spec, seed).take(sum(cuts))
     pieces = Synthesis(spec, seed)
     taken = [pieces.take(cut) for cut in cuts]

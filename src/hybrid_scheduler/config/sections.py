@@ -182,10 +182,12 @@ class ClusterFile(ClusterSection):
     """A file of its own. `hms calibrate` writes it, with the machine's physics and a table of times beside the file.
 
     `others_busy` is the share of the time in which the other devices are taken to be busy, where that was measured.
+    `at_work` says by device how many times as long as their measured times tasks occupy it in a stream.
     """
 
     calibration: str | None = None
     others_busy: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    at_work: dict[str, Annotated[float, Field(gt=0.0, le=STRETCHES.high)]] = {}
     physics: MeasuredPhysics = MeasuredPhysics()
 
 

@@ -97,9 +97,9 @@ def draw(run: Run, folder: Path, names: Iterable[str] | None = None, palette: Pa
     return drawn
 
 
-def _bars(builder: Callable[..., Figure], metric: str, bound: bool, run: Run, p: RunPoint, c: Palette) -> Figure | None:
-    figures = p.figures(metric, bound=bound)
-    return builder(figures, c) if figures else None
+def _bars(metric: str, bound: bool, run: Run, point: RunPoint, c: Palette) -> Figure | None:
+    figures = point.figures(metric, bound=bound)
+    return bars.metric_bars(metric, figures, c) if figures else None
 
 
 def _samples(builder: Callable[..., Figure], sample: str, run: Run, point: RunPoint, c: Palette) -> Figure | None:
@@ -247,15 +247,15 @@ def _values(run: Run) -> list[float]:
 
 PLOTS: dict[str, Plot] = {
     "makespan_comparison": Plot(
-        partial(_bars, bars.makespan_comparison, "makespan", True),
+        partial(_bars, "makespan", True),
         f"Makespan with 95 % intervals{BOUND}.",
     ),
     "response_comparison": Plot(
-        partial(_bars, bars.response_comparison, "avg_response", True),
+        partial(_bars, "avg_response", True),
         f"Mean response time with 95 % intervals{BOUND}.",
     ),
     "ablation": Plot(
-        partial(_bars, bars.response_comparison, "avg_response", False),
+        partial(_bars, "avg_response", False),
         "Mean response time of the learners, whole and with one part taken out.",
         each_point=True,
     ),
@@ -265,18 +265,16 @@ PLOTS: dict[str, Plot] = {
     "latency_boxplot": Plot(
         partial(_samples, latency.latency_boxplot, "response"), "Response times of all tasks of all seeds."
     ),
-    "cost_comparison": Plot(
-        partial(_bars, bars.cost_comparison, "cost", False), "Money for the devices' busy time, with 95 % intervals."
-    ),
+    "cost_comparison": Plot(partial(_bars, "cost", False), "Money for the devices' busy time, with 95 % intervals."),
     "speedup_comparison": Plot(
-        partial(_bars, bars.speedup_comparison, "speedup", False),
+        partial(_bars, "speedup", False),
         "Round robin's makespan over each scheduler's, with 95 % intervals.",
     ),
     "avg_duration_comparison": Plot(
-        partial(_bars, bars.avg_duration_comparison, "avg_time", False),
+        partial(_bars, "avg_time", False),
         "Mean execution time without queueing: short is not all, where it makes others wait.",
     ),
-    "totals": Plot(partial(_bars, bars.totals, "total_time", False), "Total execution time with 95 % intervals."),
+    "totals": Plot(partial(_bars, "total_time", False), "Total execution time with 95 % intervals."),
     "workload": Plot(_workload, "Sizes, compute intensity against memory, and arrivals of the first seed's tasks."),
     "dependency_graph": Plot(_dependencies, "Who waits for whom."),
     "load_response": Plot(

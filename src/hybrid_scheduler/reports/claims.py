@@ -301,22 +301,17 @@ HEADLINES = (
         Claim(f"Raising the weight of {goal} lowers {listed(LEARNERS)}'s {what}, step by step", "energy", _falls(goal))
         for goal, what in (("energy", "energy"), ("money", "cost"), ("time", "mean response"))
     ),
-    Claim(
-        "The backlog in its state is worth something to rl_agent", "ablation", _part("rl_agent", "rl_agent_no_backlog")
+    *(
+        Claim(f"{part} is worth something to {whole}", "ablation", _part(whole, without))
+        for part, whole, without in (
+            ("The backlog in its state", "rl_agent", "rl_agent_no_backlog"),
+            ("A target network", "rl_agent", "rl_agent_no_target"),
+            ("Looking ahead (γ above 0)", "rl_agent", "rl_agent_gamma_0"),
+            ("A reward that counts waiting, not execution alone,", "rl_agent", "rl_agent_myopic"),
+            ("The view of the queues", "hybrid_ml", "hybrid_ml_no_queues"),
+            ("Drift detection", "hybrid_ml", "hybrid_ml_no_drift"),
+        )
     ),
-    Claim("A target network is worth something to rl_agent", "ablation", _part("rl_agent", "rl_agent_no_target")),
-    Claim(
-        "Looking ahead (γ above 0) is worth something to rl_agent", "ablation", _part("rl_agent", "rl_agent_gamma_0")
-    ),
-    Claim(
-        "A reward that counts waiting, not execution alone, is worth something to rl_agent",
-        "ablation",
-        _part("rl_agent", "rl_agent_myopic"),
-    ),
-    Claim(
-        "The view of the queues is worth something to hybrid_ml", "ablation", _part("hybrid_ml", "hybrid_ml_no_queues")
-    ),
-    Claim("Drift detection is worth something to hybrid_ml", "ablation", _part("hybrid_ml", "hybrid_ml_no_drift")),
     Claim(
         "Learning on is worth something: hybrid_ml against static_forest",
         "ablation",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from hybrid_scheduler.engine.race import Race
 from hybrid_scheduler.model.outcome import OutcomeBatch
@@ -46,19 +46,12 @@ class CheckedRace(Race):
             saved = resident / spec.bandwidth * float(times[SHARED] / nominal[SHARED])
         return float(times[FIXED] + share * max(0.0, times[SHARED] - saved))
 
-    def run(
-        self,
-        scheduler: Scheduler,
-        *,
-        progress: Callable[[int], None] | None = None,
-        compiled: bool = True,
-        recording: bool = False,
-    ) -> OutcomeBatch:
-        """Take every task through one scheduler and judge the schedule.
+    def run(self, scheduler: Scheduler, **options: Any) -> OutcomeBatch:
+        """Take every task through one scheduler and judge the schedule; options as there.
 
         Raises:
             AssertionError: The schedule breaks a rule.
         """
-        outcomes = super().run(scheduler, progress=progress, compiled=compiled, recording=recording)
+        outcomes = super().run(scheduler, **options)
         assert_valid_schedule(self.tasks, outcomes, replace(self.rules, waits=scheduler.dispatches), self.seconds)
         return outcomes

@@ -101,7 +101,7 @@ def train_on_nodes(
     agent.end_training()
 
 
-def meet_default_node(agent: DQNScheduler, stream: TaskBatch, seed: int = SEED) -> None:
+def meet_default_node(agent: DQNScheduler, stream: TaskBatch) -> None:
     """Let a trained agent learn the times of the default node, as a first guess wherever a node looks like it."""
-    Race(stream, World(), seed=seed).run(agent)
+    Race(stream, World(), seed=SEED).run(agent)
     agent.doubt_node()

@@ -7,22 +7,14 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, AnyStr
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model import FloatArray, IntArray
 from hybrid_scheduler.model.ranges import MEGABYTES, SECONDS, Range
-from hybrid_scheduler.model.task import (
-    ID_RULE,
-    LARGEST_ID,
-    MOST_WIDTH,
-    TASK_RANGES,
-    WIDTH_RULE,
-    Dependency,
-    size_rule,
-)
+from hybrid_scheduler.model.task import ID_RULE, LARGEST_ID, MOST_WIDTH, TASK_RANGES, WIDTH_RULE, Dependency, size_rule
 from hybrid_scheduler.workloads.csv_cells import BadCellError, Parsed, Parser
 
 IDS = Range(0, LARGEST_ID, "an integer")
@@ -32,6 +24,24 @@ WIDTHS = Range(1, MOST_WIDTH, WIDTH_RULE)
 def shown(cell: str) -> str:
     """A cell as it appears in an error: quoted, on one line, not too long."""
     return repr(cell if len(cell) <= 40 else cell[:37] + "...")
+
+
+def first_bad(cells: Iterable[AnyStr], holds: Callable[[AnyStr], bool]) -> int:
+    """Position of the first cell that breaks a rule, one of which does; `holds` may also raise `ValueError`."""
+    for index, cell in enumerate(cells):
+        try:
+            fine = holds(cell)
+        except ValueError:
+            fine = False
+        if not fine:
+            return index
+    raise AssertionError("where a rule is broken, there is a cell that breaks it")
+
+
+def bad_cell(cells: Sequence[str], holds: Callable[[str], bool], rule: str) -> BadCellError:
+    """The error about the first cell that breaks a rule; `holds` may also raise `ValueError`."""
+    index = first_bad(cells, holds)
+    return BadCellError(index, f"{shown(cells[index])} must be {rule}")
 
 
 def number_parser(legal: Range, hint: str = "") -> Parser:
@@ -62,14 +72,7 @@ def _numbers(cells: Sequence[str], read: Callable[[str], float], legal: Range, r
     # Python reads 1_000 as a number; in a file that is more likely damage.
     if legal.holds(values.min()) and legal.holds(values.max()) and "_" not in "".join(cells):
         return values
-    for index, cell in enumerate(cells):
-        try:
-            fine = legal.holds(read(cell)) and "_" not in cell
-        except ValueError:
-            fine = False
-        if not fine:
-            raise BadCellError(index, f"{shown(cell)} must be {rule}")
-    raise AssertionError("a column that breaks a rule has a cell that does")
+    raise bad_cell(cells, lambda cell: legal.holds(read(cell)) and "_" not in cell, rule)
 
 
 def parse_dependencies(cells: Sequence[str]) -> Parsed:

@@ -115,16 +115,8 @@ class WorkloadGenerator:
         Raises:
             InvalidInputError: An argument breaks its rule.
         """
-        spec = WorkloadSpec(
-            find_workload(preset),
-            num_tasks,
-            arrival_rate,
-            size_range,
-            intensity_range,
-            memory_range,
-            dependency_prob,
-            max_dependencies,
-        )
+        ranges = size_range, intensity_range, memory_range
+        spec = WorkloadSpec(find_workload(preset), num_tasks, arrival_rate, ranges, dependency_prob, max_dependencies)
         if isinstance(spec.preset, GraphPreset):
             self._last = graph_workload(spec.preset, self.seed, num_tasks, arrival_rate)
             return self._last
@@ -153,16 +145,8 @@ class WorkloadGenerator:
         Holds a few thousand tasks at a time, whatever the length. The arguments are those of `generate`, and are
         checked before the first task is asked for.
         """
-        spec = WorkloadSpec(
-            find_workload(preset),
-            num_tasks,
-            arrival_rate,
-            size_range,
-            intensity_range,
-            memory_range,
-            dependency_prob,
-            max_dependencies,
-        )
+        ranges = size_range, intensity_range, memory_range
+        spec = WorkloadSpec(find_workload(preset), num_tasks, arrival_rate, ranges, dependency_prob, max_dependencies)
         if isinstance(spec.preset, GraphPreset):
             return stream_tasks(spec.preset, self.seed, num_tasks, arrival_rate)
         if isinstance(spec.preset, KernelPreset):
@@ -178,8 +162,8 @@ class WorkloadGenerator:
         memory_range: Range | None = None,
     ) -> Synthesis:
         """The endless drawing of a preset at one task per second, to be taken in blocks; ranges as for `generate`."""
-        spec = WorkloadSpec(find_preset(preset), None, 1.0, size_range, intensity_range, memory_range, 0.0, 1)
-        return Synthesis(spec, self.seed)
+        ranges = size_range, intensity_range, memory_range
+        return Synthesis(WorkloadSpec(find_preset(preset), None, 1.0, ranges, 0.0, 1), self.seed)
 
     @property
     def workload(self) -> TaskBatch:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid_scheduler.model import IntArray
+from hybrid_scheduler.physics.graph_facts import parents_first
 
 Positions = NDArray[np.int32]
 """Half the memory of the usual integers; there are never more tasks than they can count."""
@@ -53,39 +54,22 @@ def shape_of(child: IntArray, parent: IntArray, tasks: int, megabytes: float = 0
 
 @nb.njit(cache=True)
 def _levels(child: Positions, parent: Positions, tasks: int) -> IntArray:
-    """How many tasks have a longest chain of 0, 1, 2, ... tasks before them, of those that no cycle holds up.
-
-    Kahn's algorithm (CACM 5(11), 1962).
-    """
-    first, waiting = np.zeros(tasks + 1, np.int32), np.zeros(tasks, np.int32)
+    """How many tasks have a longest chain of 0, 1, 2, ... tasks before them, of those that no cycle holds up."""
+    first, missing = np.zeros(tasks + 1, np.int32), np.zeros(tasks, np.int32)
     for edge in range(len(child)):
         first[parent[edge] + 1] += 1
-        waiting[child[edge]] += 1
+        missing[child[edge]] += 1
     for task in range(tasks):
         first[task + 1] += first[task]
-    children = np.empty(len(child), np.int32)
+    at, children = first.copy(), np.empty(len(child), np.int32)
     for edge in range(len(child)):
-        children[first[parent[edge]]] = child[edge]
-        first[parent[edge]] += 1
-    level, ready = np.zeros(tasks, np.int32), np.empty(tasks, np.int32)
-    reached = 0
-    for task in range(tasks):
-        if waiting[task] == 0:
-            ready[reached] = task
-            reached += 1
-    done = 0
-    while done < reached:
-        task = ready[done]
-        done += 1
-        # Filling has moved every start to the next one's.
-        for at in range(first[task - 1] if task > 0 else 0, first[task]):
-            one = children[at]
+        children[at[parent[edge]]] = child[edge]
+        at[parent[edge]] += 1
+    level, order = np.zeros(tasks, np.int32), parents_first(missing, first, children)
+    for task in order:
+        for one in children[first[task] : first[task + 1]]:
             level[one] = max(level[one], level[task] + 1)
-            waiting[one] -= 1
-            if waiting[one] == 0:
-                ready[reached] = one
-                reached += 1
     at_each = np.zeros(level.max() + 1, np.int64)
-    for task in ready[:reached]:
+    for task in order:
         at_each[level[task]] += 1
     return at_each

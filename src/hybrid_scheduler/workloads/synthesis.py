@@ -39,14 +39,15 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSpec:
-    """What to draw; checked when it is made. A range that is None is the preset's own; graphs have no others."""
+    """What to draw; checked when it is made. A range that is None is the preset's own; graphs have no others.
+
+    `ranges` are what size, intensity and memory are mapped onto.
+    """
 
     preset: WorkloadPreset
     num_tasks: int | None
     arrival_rate: float
-    size_range: Range | None
-    intensity_range: Range | None
-    memory_range: Range | None
+    ranges: tuple[Range | None, Range | None, Range | None]
     dependency_prob: float
     max_dependencies: int
 
@@ -73,11 +74,6 @@ class WorkloadSpec:
                 f"{what} is for synthetic tasks, but {self.preset.name} makes kernels, of which kind and size say "
                 f"everything; leave it out, or give sizes as in {self.preset.name}:sizes=100-2000"
             )
-
-    @property
-    def ranges(self) -> tuple[Range | None, Range | None, Range | None]:
-        """The ranges to map size, intensity and memory onto."""
-        return self.size_range, self.intensity_range, self.memory_range
 
 
 class Synthesis:

@@ -12,10 +12,11 @@ from sample_files import FORMATS, OWN, TEXTS, put, sample
 
 from hybrid_scheduler import scenario
 from hybrid_scheduler.model import InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.registered import registered
 from hybrid_scheduler.testing import READER_CHECKS
-from hybrid_scheduler.workloads.readers import assumptions, registry
+from hybrid_scheduler.workloads.readers import assumptions
 from hybrid_scheduler.workloads.readers.base import Reader
-from hybrid_scheduler.workloads.readers.registry import create_reader, read_workload, reader_names, recognise
+from hybrid_scheduler.workloads.readers.registry import GROUP, create_reader, read_workload, reader_names, recognise
 from hybrid_scheduler.workloads.recorded import RecordedFile
 
 
@@ -102,15 +103,8 @@ class Anything(Reader):
         raise AssertionError("not read here")
 
 
-@pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, EntryPoint]:
-    points = dict(registry._found())
-    monkeypatch.setattr(registry, "_found", lambda: points)
-    return points
-
-
-def test_several_that_recognise_a_file(registered: dict[str, EntryPoint], tmp_path: Path) -> None:
-    registered["zebra"] = EntryPoint("zebra", f"{__name__}:Anything", registry.GROUP)
+def test_several_that_recognise_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(registered(GROUP), "zebra", EntryPoint("zebra", f"{__name__}:Anything", GROUP))
     with pytest.raises(InvalidInputError, match=r"this could be csv or zebra; say which, e\.g\. --format csv"):
         recognise(put(tmp_path, "a.csv", OWN))
 
@@ -122,7 +116,7 @@ def test_several_that_recognise_a_file(registered: dict[str, EntryPoint], tmp_pa
         ("json:JSONDecoder", r"format 'mine' \(json:JSONDecoder\) is not a subclass of Reader"),
     ],
 )
-def test_wrong_registrations(registered: dict[str, EntryPoint], target: str, message: str) -> None:
-    registered["mine"] = EntryPoint("mine", target, registry.GROUP)
+def test_wrong_registrations(monkeypatch: pytest.MonkeyPatch, target: str, message: str) -> None:
+    monkeypatch.setitem(registered(GROUP), "mine", EntryPoint("mine", target, GROUP))
     with pytest.raises(InvalidInputError, match=message):
         create_reader("mine")

@@ -33,7 +33,7 @@ def shares(shares: Mapping[str, Mapping[str, float]], devices: Sequence[str]) ->
     axes.set_xlim(0, 1)
     axes.set_xticks(np.linspace(0, 1, 6), [f"{tick:.0%}" for tick in np.linspace(0, 1, 6)])
     axes.set_xlabel("share of the work")
-    entitle(figure, axes, "Where the work went")
+    entitle(axes, "Where the work went")
     if len(devices) <= LONGEST_LEGEND:
         axes.legend(**BESIDE)
     return figure

@@ -16,44 +16,22 @@ if TYPE_CHECKING:
 
 Estimates = Mapping[str, Estimate]
 UNITS = {"s": "seconds", "$": "dollars", "J": "joules", "1": "times"}
+TITLES = {
+    "makespan": "Makespan: from the first arrival to the last finish",
+    "avg_response": "Mean response time: from arrival to finish",
+    "cost": "Cost of all tasks",
+    "avg_time": "Mean execution time of a task, without queueing",
+    "speedup": "Speedup over round robin (its makespan over one's own)",
+    "total_time": "Total execution time of all tasks",
+}
+"""What stands above the bars of a metric."""
 
 
-def makespan_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
-    """Makespans, the shortest on top."""
-    return metric_bars("Makespan: from the first arrival to the last finish", "makespan", estimates, palette)
-
-
-def response_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
-    """Mean response times."""
-    return metric_bars("Mean response time: from arrival to finish", "avg_response", estimates, palette)
-
-
-def cost_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
-    """What the devices' busy time costs."""
-    return metric_bars("Cost of all tasks", "cost", estimates, palette)
-
-
-def avg_duration_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
-    """Mean execution times, queueing left out."""
-    return metric_bars("Mean execution time of a task, without queueing", "avg_time", estimates, palette)
-
-
-def speedup_comparison(estimates: Estimates, palette: Palette = colour_of) -> Figure:
-    """Round robin's makespan over one's own."""
-    title = "Speedup over round robin (its makespan over one's own)"
-    return metric_bars(title, "speedup", estimates, palette)
-
-
-def totals(estimates: Estimates, palette: Palette = colour_of) -> Figure:
-    """Total execution times."""
-    return metric_bars("Total execution time of all tasks", "total_time", estimates, palette)
-
-
-def metric_bars(title: str, metric: str, estimates: Estimates, palette: Palette) -> Figure:
+def metric_bars(metric: str, estimates: Estimates, palette: Palette = colour_of) -> Figure:
     """One metric of everybody, with its unit and which way is better."""
     info = figure_info(metric)
     axis = f"{UNITS.get(info.unit, info.unit)}, {'more' if info.bigger_is_better else 'less'} is better"
-    return bars(title, axis, estimates, palette, biggest_first=bool(info.bigger_is_better))
+    return bars(TITLES[metric], axis, estimates, palette, biggest_first=bool(info.bigger_is_better))
 
 
 def bars(
@@ -93,7 +71,7 @@ def bars(
         axes.axvline(bound.mean, color=palette(BOUND), linestyle=(0, (4, 3)), linewidth=1.4)
         unit += f"; dashed: the lower bound, {short(bound.mean)}"
     axes.set_xlabel(unit)
-    entitle(figure, axes, title)
+    entitle(axes, title)
     return figure
 
 

@@ -43,7 +43,7 @@ def confusion(optimal: FloatArray, predicted: FloatArray) -> Figure:
     axes.set_xlabel("fraction the forest predicts")
     axes.set_ylabel("optimal fraction on an idle node")
     error = float(np.abs(optimal - predicted).mean())
-    entitle(figure, axes, f"Forest: predicted against optimal GPU fraction (mean error {error:.3f})")
+    entitle(axes, f"Forest: predicted against optimal GPU fraction (mean error {error:.3f})")
     return figure
 
 

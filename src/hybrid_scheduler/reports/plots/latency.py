@@ -42,7 +42,7 @@ def latency_cdf(responses: Samples, palette: Palette = colour_of) -> Figure:
     axes.set_yticks(np.linspace(0, 1, 6), [f"{tick:.0%}" for tick in np.linspace(0, 1, 6)])
     axes.set_xlabel("response time, seconds")
     axes.set_ylabel("tasks answered by then")
-    entitle(figure, axes, "Distribution of response times (left and above is better)")
+    entitle(axes, "Distribution of response times (left and above is better)")
     legend_beside(axes, _by_median(responses))
     return figure
 
@@ -73,7 +73,7 @@ def latency_boxplot(responses: Samples, palette: Palette = colour_of) -> Figure:
     axes.set_yticks(range(1, len(names) + 1), names)
     axes.set_xscale("log")
     axes.set_xlabel("response time, seconds: quartiles, 5 % to 95 %, ◇ mean")
-    entitle(figure, axes, "Response times of all tasks")
+    entitle(axes, "Response times of all tasks")
     return figure
 
 

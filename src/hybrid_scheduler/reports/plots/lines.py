@@ -40,7 +40,7 @@ def regret(curves: Curves, palette: Palette = colour_of) -> Figure:
     axes.set_xlim(1, max(2, *(values.shape[1] for values in curves.values())))
     axes.set_xlabel("tasks since the start")
     axes.set_ylabel("seconds more than optimal, summed up")
-    entitle(figure, axes, "Regret")
+    entitle(axes, "Regret")
     legend_beside(axes, sorted(ends, key=lambda name: -ends[name]))
     return figure
 
@@ -69,7 +69,7 @@ def learning_curve(curves: Curves, palette: Palette = colour_of) -> Figure:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_xlabel("tasks that have arrived")
     axes.set_ylabel("mean response, times the oracle's")
-    entitle(figure, axes, "Along the run: response over the oracle's (below 1 is better than the oracle)")
+    entitle(axes, "Along the run: response over the oracle's (below 1 is better than the oracle)")
     ends = {name: float(np.nanmean(values[:, -5:])) for name, values in ratios.items()} | {"oracle": 0.0}
     legend_beside(axes, sorted(ends, key=lambda name: -ends[name]))
     return figure
@@ -98,7 +98,7 @@ def search(tried: Mapping[int, FloatArray], title: str, label: str, colour: str)
     axes.tick_params(axis="y", which="minor", labelsize=8)
     axes.set_xlabel("instances tried")
     axes.set_ylabel(label)
-    entitle(figure, axes, title)
+    entitle(axes, title)
     legend_beside(axes)
     return figure
 
@@ -112,11 +112,7 @@ def load_response(loads: Sequence[float], responses: Series, palette: Palette = 
         palette: The colours.
     """
     title = "Mean response time against offered load"
-    figure, axes = _along(loads, responses, palette, title, "offered load, share of the node's capacity")
-    axes.set_yscale("log")
-    axes.set_ylabel("mean response, seconds")
-    axes.axvline(1.0, color=FAINT, linewidth=0.9, linestyle=(0, (2, 2)))
-    return figure
+    return _against_load(loads, responses, palette, title, "mean response, seconds")
 
 
 def load_ratio(loads: Sequence[float], ratios: Series, palette: Palette = colour_of) -> Figure:
@@ -128,11 +124,7 @@ def load_ratio(loads: Sequence[float], ratios: Series, palette: Palette = colour
         palette: The colours.
     """
     title = "Response over the oracle's against offered load (below 1 is better than the oracle)"
-    figure, axes = _along(loads, ratios, palette, title, "offered load, share of the node's capacity")
-    axes.set_yscale("log")
-    axes.set_ylabel("mean response, times the oracle's")
-    axes.axvline(1.0, color=FAINT, linewidth=0.9, linestyle=(0, (2, 2)))
-    return figure
+    return _against_load(loads, ratios, palette, title, "mean response, times the oracle's")
 
 
 def rows_of_settings(
@@ -154,7 +146,7 @@ def rows_of_settings(
         axes.tick_params(axis="x", labelrotation=30)
         axes.set_xlabel(varied)
     every[0].set_ylabel(label)
-    entitle(figure, every[0], title)
+    entitle(every[0], title)
     legend_beside(every[-1], sorted(series, key=lambda name: -series[name][-1].mean))
     return figure
 
@@ -174,12 +166,20 @@ def goal_weight(goal: str, weights: Sequence[float], figures: Series, palette: P
     return figure
 
 
+def _against_load(loads: Sequence[float], series: Series, palette: Palette, title: str, label: str) -> Figure:
+    figure, axes = _along(loads, series, palette, title, "offered load, share of the node's capacity")
+    axes.set_yscale("log")
+    axes.set_ylabel(label)
+    axes.axvline(1.0, color=FAINT, linewidth=0.9, linestyle=(0, (2, 2)))
+    return figure
+
+
 def _along(positions: Sequence[float], series: Series, palette: Palette, title: str, label: str) -> tuple[Figure, Axes]:
     figure, (axes,) = canvas(4.3)
     _series(axes, positions, series, palette)
     axes.set_xticks(positions, _labels(positions))
     axes.set_xlabel(label)
-    entitle(figure, axes, title)
+    entitle(axes, title)
     legend_beside(axes, sorted(series, key=lambda name: -series[name][-1].mean))
     return figure, axes
 

@@ -59,7 +59,7 @@ def pareto(
     words = ", ".join(f"{weight:g}" for weight in weights)
     axes.set_xlabel(f"mean response, times the oracle's\n(marks of learners grow with the weight of {good}: {words})")
     axes.set_ylabel(f"{good}, times the oracle's")
-    entitle(figure, axes, f"{good.capitalize()} against response time (left and below is better)")
+    entitle(axes, f"{good.capitalize()} against response time (left and below is better)")
     legend_beside(axes)
     return figure
 
@@ -98,7 +98,7 @@ def front(choices: Mapping[str, Sequence[Choice]], palette: Palette = colour_of)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_xlabel(labels[across])
         axes.set_ylabel(labels[up])
-    entitle(figure, panels[0], "Three goals, two at a time")
+    entitle(panels[0], "Three goals, two at a time")
     legend_beside(panels[-1])
     return figure
 

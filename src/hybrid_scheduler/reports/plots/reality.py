@@ -29,7 +29,7 @@ def reality(panels: Mapping[str, Mapping[str, Pair]], tolerance: float, palette:
     figure, axes = canvas(3.4, len(panels))
     for axis, (words, pairs) in zip(axes, panels.items(), strict=True):
         _panel(axis, words, pairs, tolerance, palette)
-    entitle(figure, axes[0], "Predicted by the twin, and measured")
+    entitle(axes[0], "Predicted by the twin, and measured")
     legend_beside(axes[-1])
     return figure
 

@@ -80,7 +80,7 @@ def canvas(height: float, columns: int = 1, grid: str = "both", **options: Any) 
     return figure, axes
 
 
-def entitle(figure: Figure, axes: Axes, title: str) -> None:
+def entitle(axes: Axes, title: str) -> None:
     """A title over the left edge of the plot."""
     axes.set_title(fill(title, 90), loc="left", fontsize=10.5, color=INK, fontweight="bold")
 

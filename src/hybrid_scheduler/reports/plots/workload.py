@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,18 +52,17 @@ def workload(size: FloatArray, intensity: FloatArray, memory: FloatArray, arriva
     third.set_ylim(bottom=0)
     third.set_xlabel("time, seconds")
     third.set_ylabel("arrivals per second")
-    entitle(figure, first, "The tasks")
+    entitle(first, "The tasks")
     return figure
 
 
-def dependency_graph(child: IntArray, parent: IntArray, tasks: int, names: Sequence[str] | None = None) -> Figure:
+def dependency_graph(child: IntArray, parent: IntArray, tasks: int) -> Figure:
     """Tasks in columns by depth, arrows from parents to children; the first tasks only when there are many.
 
     Args:
         child: Positions of the tasks that wait.
         parent: Positions of the tasks they wait for.
         tasks: How many tasks there are.
-        names: What stands in the circles; the positions by default.
 
     Raises:
         InvalidInputError: A parent comes after its child.
@@ -99,8 +97,7 @@ def dependency_graph(child: IntArray, parent: IntArray, tasks: int, names: Seque
     across, down = zip(*place.values(), strict=True)
     axes.scatter(across, down, s=190, color=COLOUR, zorder=3, edgecolors="white")
     for task, (x, y) in place.items():
-        label = str(task) if names is None else names[task]
-        axes.text(x, y, label, ha="center", va="center", fontsize=6.5, color="white", zorder=4)
+        axes.text(x, y, str(task), ha="center", va="center", fontsize=6.5, color="white", zorder=4)
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(1.02, -0.02)
     axes.set_xticks(range(len(columns)))
@@ -108,5 +105,5 @@ def dependency_graph(child: IntArray, parent: IntArray, tasks: int, names: Seque
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("tasks that must have finished one after the other before")
     some = "" if shown == tasks else f" (the first {shown} of {tasks} tasks)"
-    entitle(figure, axes, f"Dependencies{some}")
+    entitle(axes, f"Dependencies{some}")
     return figure

@@ -14,14 +14,7 @@ from typing import Any
 
 from hybrid_scheduler.store import Batch, Cleared, MeasuredRow, ResultRow, Retention, SubmittedTask, TrainingRow
 from hybrid_scheduler.store.documents import to_json
-from hybrid_scheduler.testing.store.samples import (
-    SCHEDULERS,
-    OpenStore,
-    begin,
-    refused,
-    sample,
-    stored_numbers,
-)
+from hybrid_scheduler.testing.store.samples import SCHEDULERS, OpenStore, begin, refused, sample, stored_numbers
 
 
 async def check_empty(opened: OpenStore) -> None:

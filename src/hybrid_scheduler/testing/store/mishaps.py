@@ -7,15 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from hybrid_scheduler.store import Batch, SubmittedTask
-from hybrid_scheduler.testing.store.samples import (
-    BEYOND,
-    SCHEDULERS,
-    OpenStore,
-    begin,
-    refused,
-    sample,
-    stored_numbers,
-)
+from hybrid_scheduler.testing.store.samples import BEYOND, SCHEDULERS, OpenStore, begin, refused, sample, stored_numbers
 
 
 async def check_atomic(opened: OpenStore) -> None:

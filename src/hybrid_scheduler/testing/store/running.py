@@ -8,13 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from hybrid_scheduler.store import StoreError, SubmittedTask
-from hybrid_scheduler.testing.store.samples import (
-    LEASE,
-    OpenStore,
-    begin,
-    refused,
-    sample,
-)
+from hybrid_scheduler.testing.store.samples import LEASE, OpenStore, begin, refused, sample
 
 
 async def check_ids_grow(opened: OpenStore) -> None:

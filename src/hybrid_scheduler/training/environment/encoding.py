@@ -26,6 +26,10 @@ money counts there is one more, the price."""
 LARGEST: Final = 10.0
 """No place of an observation is larger; with logarithms nothing that happens comes near."""
 
+Placing = tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, int, FloatArray, FloatArray]
+"""What it takes to know which parts an action stands for: the shares, the devices, the facts, the times, the order, how
+many CPUs, the completions, and room for the parts."""
+
 
 @nb.njit(cache=True)
 def write_observation(
@@ -55,22 +59,13 @@ def write_observation(
 
 
 @nb.njit(cache=True)
-def write_decision(
-    action: int,
-    fractions: FloatArray,
-    devices: FloatArray,
-    facts: FloatArray,
-    times: FloatArray,
-    order: IntArray,
-    cpus: int,
-    completion: FloatArray,
-    out: FloatArray,
-) -> int:
+def write_decision(action: int, placing: Placing) -> int:
     """Write the parts an action stands for, with the seconds expected of each; returns how many.
 
     For a device that is down stands the one of its kind that would be done first, or else any such device. A split
     without a CPU in the GPU's node leaves the task whole.
     """
+    fractions, devices, facts, times, order, cpus, completion, out = placing
     d, share = decode(action, cpus, fractions, order)
     if devices[d, AVAILABLE] == 0.0:
         kind = devices[d, KIND]
@@ -84,21 +79,11 @@ def write_decision(
 
 
 @nb.njit(cache=True)
-def write_mask(
-    memory: float,
-    fractions: FloatArray,
-    devices: FloatArray,
-    facts: FloatArray,
-    times: FloatArray,
-    order: IntArray,
-    cpus: int,
-    completion: FloatArray,
-    out: FloatArray,
-    mask: NDArray[np.bool_],
-) -> None:
+def write_mask(memory: float, placing: Placing, mask: NDArray[np.bool_]) -> None:
     """Mark the actions that do as they say: device up, a CPU there for a split, enough memory. All, if none does."""
+    fractions, devices, _, _, order, cpus, _, out = placing
     for action in range(len(mask)):
-        parts = write_decision(action, fractions, devices, facts, times, order, cpus, completion, out)
+        parts = write_decision(action, placing)
         wanted, share = decode(action, cpus, fractions, order)
         d = int(out[0, PART_DEVICE])
         fits = devices[d, KIND] != GPU or out[0, PART_SHARE] * memory <= devices[d, MEMORY]

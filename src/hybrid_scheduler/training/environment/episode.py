@@ -23,6 +23,7 @@ from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.training.environment.encoding import (
     DEVICE_INPUTS,
     TASK_INPUTS,
+    Placing,
     write_decision,
     write_mask,
     write_observation,
@@ -206,37 +207,19 @@ class Episode:
 
     def decision_of(self, action: int) -> Decision:
         """What an action means for the task at hand."""
-        terms, node, task = self.terms, self._node, self.position
-        parts = write_decision(
-            action,
-            terms.fractions,
-            node.devices,
-            node.facts,
-            self._expected(task),
-            self._order,
-            self._cpus,
-            self._completion,
-            self._out,
-        )
+        parts = write_decision(action, self._placing(self.position))
         return Decision(tuple(Part(int(d), share, expected) for d, share, expected in self._out[:parts].tolist()))
 
     def mask(self) -> NDArray[np.bool_]:
         """For each action, whether it can be carried out as it stands."""
-        terms, node, task = self.terms, self._node, self.position
-        mask = np.zeros(terms.actions, dtype=np.bool_)
-        write_mask(
-            self.tasks.memory_required[task],
-            terms.fractions,
-            node.devices,
-            node.facts,
-            self._expected(task),
-            self._order,
-            self._cpus,
-            self._completion,
-            self._out,
-            mask,
-        )
+        task, mask = self.position, np.zeros(self.terms.actions, dtype=np.bool_)
+        write_mask(self.tasks.memory_required[task], self._placing(task), mask)
         return mask
+
+    def _placing(self, task: int) -> Placing:
+        node, times = self._node, self._expected(task)
+        facts = self.terms.fractions, node.devices, node.facts, times
+        return *facts, self._order, self._cpus, self._completion, self._out
 
     def place(self, action: int) -> tuple[float, FloatArray]:
         """Carry out an action and go on to the next decision; returns what is to be paid, and for which responses."""

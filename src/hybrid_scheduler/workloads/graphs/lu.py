@@ -18,11 +18,6 @@ class Lu(TiledPreset):
     name = "lu"
     summary = "tiled LU factorisation without pivoting: getrf, trsm, gemm"
 
-    @property
-    def tasks(self) -> int:
-        """See `GraphPreset.tasks`."""
-        return self.tiles * (self.tiles + 1) * (2 * self.tiles + 1) // 6
-
     def program(self) -> Iterator[Kernel]:
         """See `TiledPreset.program`."""
         n = self.tiles

@@ -20,11 +20,6 @@ class Qr(TiledPreset):
     name = "qr"
     summary = "tiled QR factorisation with a flat tree: geqrt, ormqr, tsqrt, tsmqr"
 
-    @property
-    def tasks(self) -> int:
-        """See `GraphPreset.tasks`."""
-        return self.tiles * (self.tiles + 1) * (2 * self.tiles + 1) // 6
-
     def program(self) -> Iterator[Kernel]:
         """See `TiledPreset.program`."""
         n = self.tiles

@@ -76,6 +76,11 @@ class TiledPreset(GraphPreset):
     tile: int = parameter(960, 16, 100_000, "rows and columns of a tile")
     bytes: int = parameter(8, 1, 64, "bytes of a number")
 
+    @property
+    def tasks(self) -> int:
+        """See `GraphPreset.tasks`: one for each tile of what is left, step after step, unless some are skipped."""
+        return self.tiles * (self.tiles + 1) * (2 * self.tiles + 1) // 6
+
     @abstractmethod
     def program(self) -> Iterator[Kernel]:
         """The kernels in the order of a sequential program."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid_scheduler.model import FloatArray
 from hybrid_scheduler.workloads.csv_cells import BadCellError, CsvFile, Parsed, Parser, read_cells
-from hybrid_scheduler.workloads.csv_columns import shown
+from hybrid_scheduler.workloads.csv_columns import bad_cell, shown
 from hybrid_scheduler.workloads.csv_trace import missing_column
 
 
@@ -57,11 +57,5 @@ def parse_moments(cells: Sequence[str]) -> FloatArray:
         moments = np.array(["NaT"], dtype="datetime64[s]")
     if not np.isnat(moments).any():
         return moments.astype(np.int64).astype(np.float64)
-    for index, cell in enumerate(cells):
-        try:
-            fine = not np.isnat(np.datetime64(cell.strip(), "s"))
-        except ValueError:
-            fine = False
-        if not fine:
-            raise BadCellError(index, f"{shown(cell)} must be a date and time, like 2017-10-09 07:01:55")
-    raise AssertionError("a column that breaks a rule has a cell that does")
+    rule = "a date and time, like 2017-10-09 07:01:55"
+    raise bad_cell(cells, lambda cell: not np.isnat(np.datetime64(cell.strip(), "s")), rule)

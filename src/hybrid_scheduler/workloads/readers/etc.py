@@ -9,6 +9,7 @@ import numpy as np
 
 from hybrid_scheduler.model import FloatArray, InvalidInputError
 from hybrid_scheduler.model.ranges import SECONDS
+from hybrid_scheduler.workloads.csv_columns import first_bad
 from hybrid_scheduler.workloads.opening import opened
 from hybrid_scheduler.workloads.readers.assumptions import table_of_times
 from hybrid_scheduler.workloads.readers.base import Reader
@@ -54,13 +55,7 @@ def _times(path: Path, cells: list[bytes], body: bytes) -> FloatArray:
         times = np.full(len(cells), np.nan)
     if SECONDS.first_outside(times) is None:
         return times
-    for number, line in enumerate(body.split(b"\n"), start=2):
-        for cell in line.split():
-            try:
-                fine = SECONDS.holds(float(cell))
-            except ValueError:
-                fine = False
-            if not fine:
-                shown = cell[:40].decode("utf-8", "replace")
-                raise InvalidInputError(f"{path}, line {number}: {shown!r} must be {SECONDS}")
-    raise AssertionError("a time that is out of range stands in some line")
+    bad = first_bad(cells, lambda cell: SECONDS.holds(float(cell)))
+    lines = [number for number, line in enumerate(body.split(b"\n"), start=2) for _ in line.split()]
+    shown = cells[bad][:40].decode("utf-8", "replace")
+    raise InvalidInputError(f"{path}, line {lines[bad]}: {shown!r} must be {SECONDS}")

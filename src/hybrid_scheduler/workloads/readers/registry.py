@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from hybrid_scheduler.model.errors import InvalidInputError
-from hybrid_scheduler.model.registered import load_registered
+from hybrid_scheduler.model.registered import load_registered, registered
 from hybrid_scheduler.workloads.opening import head
 from hybrid_scheduler.workloads.readers.base import HEAD_BYTES, Reader
 from hybrid_scheduler.workloads.recorded import RecordedFile
@@ -17,14 +15,9 @@ OWN = "csv"
 """The project's own format: what a file is taken for when no reader recognises it."""
 
 
-@cache
-def _found() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
-
-
 def reader_names() -> list[str]:
     """The names of all registered readers, sorted. Loads none of them."""
-    return sorted(_found())
+    return sorted(registered(GROUP))
 
 
 def create_reader(name: str) -> Reader:
@@ -34,7 +27,7 @@ def create_reader(name: str) -> Reader:
         UnknownNameError: Nothing is registered under it; the message offers the nearest name.
         InvalidInputError: What is registered is not a reader, or cannot be imported.
     """
-    return load_registered(_found(), name, "format", Reader)()  # type: ignore[type-abstract]
+    return load_registered(GROUP, name, "format", Reader)()  # type: ignore[type-abstract]
 
 
 def recognise(path: str | Path) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from hybrid_scheduler.model import FloatArray, IntArray, InvalidInputError
+from hybrid_scheduler.workloads.csv_columns import first_bad
 from hybrid_scheduler.workloads.cycles import find_cycle
 from hybrid_scheduler.workloads.opening import opened
 from hybrid_scheduler.workloads.readers.assumptions import dropped, trace_of_jobs
@@ -115,16 +118,10 @@ def _numbers(path: Path, lines: list[bytes], at: IntArray) -> FloatArray:
         values = np.full((len(cells), FIELDS), np.nan)
     if np.isfinite(values).all():
         return values
-    for i, line in enumerate(cells):
-        for field, cell in enumerate(line, start=1):
-            try:
-                fine = np.isfinite(float(cell))
-            except ValueError:
-                fine = False
-            if not fine:
-                shown = cell.decode("utf-8", "replace")[:40]
-                raise InvalidInputError(f"{path}, line {at[i]}, field {field}: {shown!r} must be a number")
-    raise AssertionError("a number that is not finite stands somewhere")
+    bad = first_bad(chain.from_iterable(cells), lambda cell: math.isfinite(float(cell)))
+    i, field = divmod(bad, FIELDS)
+    shown = cells[i][field].decode("utf-8", "replace")[:40]
+    raise InvalidInputError(f"{path}, line {at[i]}, field {field + 1}: {shown!r} must be a number")
 
 
 def _ids(path: Path, jobs: FloatArray, lines: IntArray) -> IntArray:
