@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -104,3 +106,20 @@ def test_an_interrupt_that_was_swallowed_is_still_one(
     monkeypatch.setattr(cli, "app", command)
     assert cli.main(["compare"]) == code
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_that_was_swallowed_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever calls back from C drops what is raised there, and the command would go on."""
+    reached = []
+
+    def command(*words: object, **options: object) -> None:
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+        reached.append("behind the callback")
+        time.sleep(60.0)
+        reached.append("the end")
+
+    monkeypatch.setattr(cli, "app", command)
+    hook = sys.unraisablehook
+    assert cli.main(["compare"]) == cli.INTERRUPTED
+    assert reached == ["behind the callback"]
+    assert sys.unraisablehook is hook

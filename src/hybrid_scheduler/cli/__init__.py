@@ -6,6 +6,7 @@ Modules here import nothing heavy when they are loaded (commands import what the
 
 from __future__ import annotations
 
+import _thread
 import io
 import os
 import signal
@@ -35,6 +36,8 @@ from hybrid_scheduler.cli.train import train
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 1
+AGAIN_SECONDS = 0.05
+"""After which an interrupt that was swallowed comes again."""
 
 app = typer.Typer(
     name="hms",
@@ -100,21 +103,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _noting_interrupts(interrupts: list[int]) -> Iterator[None]:
-    """Ctrl-C does what it always does and is noted: a callback of the compiler swallows it and fails in other words."""
+    """Ctrl-C does what it always does and is noted: a callback of the compiler swallows it and may fail in other words.
+
+    One that was swallowed there, or where objects are destroyed, comes again as soon as that is over.
+    """
 
     def interrupt(number: int, frame: object) -> None:
         interrupts.append(number)
         raise KeyboardInterrupt
 
+    def swallowed(error: sys.UnraisableHookArgs) -> None:
+        if issubclass(error.exc_type, KeyboardInterrupt):
+            again.append(threading.Timer(AGAIN_SECONDS, _interrupt_main))
+            again[-1].daemon = True
+            again[-1].start()
+        else:
+            hook(error)
+
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
+    again: list[threading.Timer] = []
+    hook = sys.unraisablehook
     signal.signal(signal.SIGINT, interrupt)
+    sys.unraisablehook = swallowed
     try:
         yield
     finally:
+        sys.unraisablehook = hook
+        for timer in again:
+            timer.cancel()
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _interrupt_main() -> None:
+    if sys.platform == "win32":
+        _thread.interrupt_main()
+    else:
+        os.kill(os.getpid(), signal.SIGINT)  # wakes the main thread where it waits, too
 
 
 def _message(error: Exception) -> str | None:
