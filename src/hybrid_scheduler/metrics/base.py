@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
 
 __all__ = [
+    "BusyMetric",
+    "CountMetric",
+    "FigureMetric",
+    "MaximumMetric",
     "MeanMetric",
     "Metric",
     "MetricInfo",
@@ -103,6 +107,27 @@ class Metric(ABC):
         return MetricInfo(name, title, cls.short or title, cls.unit, cls.bigger_is_better, description)
 
 
+class CountMetric(Metric):
+    """A number of tasks."""
+
+    unit = "tasks"
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    @abstractmethod
+    def counted(self, outcomes: OutcomeBatch) -> int:
+        """How many of these."""
+
+    def update(self, outcomes: OutcomeBatch) -> None:
+        """Take in more outcomes."""
+        self._count += self.counted(outcomes)
+
+    def get(self) -> int:
+        """The number so far."""
+        return self._count
+
+
 class SharingMetric(Metric):
     """A metric that implements `update_from`."""
 
@@ -135,16 +160,36 @@ class MeanMetric(SharingMetric):
         return self._sum / self._count if self._count else None
 
 
-class PercentileMetric(SharingMetric):
-    """A percentile of one figure per finished task.
+class MaximumMetric(SharingMetric):
+    """The greatest value of one figure per finished task.
 
     Attributes:
         figure: Of what.
-        percent: Which one.
     """
 
     figure: ClassVar[Figure]
-    percent: ClassVar[float]
+
+    def __init__(self) -> None:
+        self._most: float | None = None
+
+    def update_from(self, facts: OutcomeFacts) -> None:
+        """Take in more outcomes."""
+        if len(values := getattr(facts, self.figure)):
+            self._most = max(float(values.max()), self._most or 0.0)
+
+    def get(self) -> float | None:
+        """The greatest so far, or None."""
+        return self._most
+
+
+class FigureMetric(SharingMetric):
+    """Made from all values of one figure per finished task.
+
+    Attributes:
+        figure: Of what.
+    """
+
+    figure: ClassVar[Figure]
 
     def __init__(self) -> None:
         self._batches: list[OutcomeFacts] = []
@@ -153,11 +198,25 @@ class PercentileMetric(SharingMetric):
         """Take in more outcomes."""
         self._batches.append(facts)
 
+    def values(self) -> FloatArray:
+        """The figure of every finished task so far."""
+        return np.concatenate([np.zeros(0), *(getattr(batch, self.figure) for batch in self._batches)])
+
+
+class PercentileMetric(FigureMetric):
+    """A percentile of one figure per finished task.
+
+    Attributes:
+        percent: Which one.
+    """
+
+    percent: ClassVar[float]
+
     def get(self) -> float | None:
         """The percentile so far, or None."""
         if len(self._batches) == 1:
             return self._batches[0].percentile(self.figure, self.percent)
-        values = np.concatenate([np.zeros(0), *(getattr(batch, self.figure) for batch in self._batches)])
+        values = self.values()
         return float(np.percentile(values, self.percent)) if len(values) else None
 
 
@@ -170,3 +229,22 @@ class SpanMetric(SharingMetric):
     def update_from(self, facts: OutcomeFacts) -> None:
         """Take in more outcomes."""
         self._span.add(facts.span)
+
+
+class BusyMetric(SpanMetric):
+    """What the busy seconds of all devices come to, and what the idle ones do.
+
+    Attributes:
+        figure: Which figure of the outcomes the busy seconds come to.
+    """
+
+    figure: ClassVar[Literal["cost", "energy"]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._busy = 0.0
+
+    def update_from(self, facts: OutcomeFacts) -> None:
+        """Take in more outcomes; work that was lost is paid for too."""
+        super().update_from(facts)
+        self._busy += float(getattr(facts.outcomes, self.figure).sum())

@@ -11,8 +11,8 @@ from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import FloatArray
 
 USUAL_PERCENTS = (50.0, 95.0, 99.0)
-Figure = Literal["responses", "slowdowns"]
-"""What percentiles are taken of."""
+Figure = Literal["responses", "slowdowns", "times"]
+"""What percentiles and maxima are taken of."""
 
 
 class Span:
@@ -102,6 +102,11 @@ class OutcomeFacts:
     def responses(self) -> FloatArray:
         """The response times of the finished tasks."""
         return self.of_finished(self.outcomes.response_time)
+
+    @cached_property
+    def times(self) -> FloatArray:
+        """The execution times of the finished tasks."""
+        return self.of_finished(self.outcomes.actual_time)
 
     @cached_property
     def slowdowns(self) -> FloatArray:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from hybrid_scheduler.metrics.base import Metric
+from hybrid_scheduler.metrics.base import CountMetric
 from hybrid_scheduler.model.outcome import OutcomeBatch
 
 
-class Failed(Metric):
+class Failed(CountMetric):
     """How many tasks failed."""
 
     name, title, short = "failed", "failed tasks", "failed"
-    unit = "tasks"
-    bigger_is_better = False
 
-    def __init__(self) -> None:
-        self._count = 0
-
-    def update(self, outcomes: OutcomeBatch) -> None:
-        """Take in more outcomes."""
-        self._count += int(outcomes.failed.sum())
-
-    def get(self) -> int:
-        """The number so far."""
-        return self._count
+    def counted(self, outcomes: OutcomeBatch) -> int:
+        """The failed ones."""
+        return int(outcomes.failed.sum())

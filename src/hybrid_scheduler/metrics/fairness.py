@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_scheduler.metrics.base import OutcomeFacts, SharingMetric
+from hybrid_scheduler.metrics.base import FigureMetric
 
 
-class Fairness(SharingMetric):
+class Fairness(FigureMetric):
     """Jain's index of the slowdowns: 1 where all tasks are slowed down alike, 1/n where one of n bears it all.
 
     Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for resource allocation in shared
@@ -17,17 +17,11 @@ class Fairness(SharingMetric):
     name, title, short = "fairness", "fairness of slowdown", "fairness"
     unit = "ratio"
     bigger_is_better = True
-
-    def __init__(self) -> None:
-        self._batches: list[OutcomeFacts] = []
-
-    def update_from(self, facts: OutcomeFacts) -> None:
-        """Take in more outcomes."""
-        self._batches.append(facts)
+    figure = "slowdowns"
 
     def get(self) -> float | None:
         """The index so far, or None where the best times are not known."""
-        slowdowns = np.concatenate([np.zeros(0), *(batch.slowdowns for batch in self._batches)])
+        slowdowns = self.values()
         if not len(slowdowns):
             return None
         most = slowdowns.max()

@@ -16,7 +16,7 @@ class TotalTime(SharingMetric):
 
     def update_from(self, facts: OutcomeFacts) -> None:
         """Take in more outcomes."""
-        self._sum += float(facts.of_finished(facts.outcomes.actual_time).sum())
+        self._sum += float(facts.times.sum())
 
     def get(self) -> float:
         """The sum so far."""
