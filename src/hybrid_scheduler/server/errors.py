@@ -84,6 +84,12 @@ def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in sorted(statuses)}
 
 
+CHANGING = declared(409, 503)
+"""The `responses` of a route that has something begin or change."""
+NAMING = declared(404, 409, 503)
+"""The `responses` of a route that asks the engine about something by its name."""
+
+
 def install_error_handlers(app: FastAPI) -> None:
     """Have every error answered in the one shape."""
     app.add_exception_handler(ApiError, _api_error)

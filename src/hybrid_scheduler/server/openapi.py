@@ -22,6 +22,12 @@ Times are in seconds, energy in joules, cost in dollars. Every error has the sha
 and `LogLine`, told apart by `type`."""
 
 
+def content(description: str, *kinds: str) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that answers with one of these kinds of content, and not with a model alone."""
+    schemas = {kind: {"schema": {} if "json" in kind else {"type": "string"}} for kind in kinds}
+    return {200: {"content": schemas, "description": description}}
+
+
 def describe(app: FastAPI, *, token_needed: bool) -> dict[str, Any]:
     """The OpenAPI document; made once, then kept by the application."""
     if app.openapi_schema is None:

@@ -11,7 +11,8 @@ from fastapi import APIRouter, Query, Response
 
 from hybrid_scheduler.server.documents import means_point, page_of, run_means
 from hybrid_scheduler.server.errors import declared
-from hybrid_scheduler.server.routes.parameters import Before, Limit, RunFilter, RunNumber, SchedulerFilter
+from hybrid_scheduler.server.openapi import content
+from hybrid_scheduler.server.routes.parameters import PageOf, RunFilter, RunNumber, SchedulerFilter
 from hybrid_scheduler.server.schemas import (
     CollectedData,
     HistoryMark,
@@ -24,7 +25,7 @@ from hybrid_scheduler.server.schemas import (
 from hybrid_scheduler.server.services import Services, ServicesOf
 from hybrid_scheduler.store.analysis import stretch_for
 
-router = APIRouter(prefix="/api", tags=["history"])
+router = APIRouter(prefix="/api", tags=["history"], responses=declared(503))
 
 KEPT_SECONDS = 10.0
 """All callers share one answer for so long: years of hours are added up, results are counted one by one."""
@@ -36,9 +37,7 @@ Until = Annotated[int | None, Query(ge=0, le=LATEST, description="Seconds since 
 Points = Annotated[int, Query(ge=2, le=2000, description="About so many points per learner.")]
 
 
-@router.get(
-    "/history/means", response_model=MeansOverTime, responses=declared(503), summary="Means per scheduler over time"
-)
+@router.get("/history/means", response_model=MeansOverTime, summary="Means per scheduler over time")
 async def means(
     services: ServicesOf, since: Since = None, until: Until = None, scheduler: SchedulerFilter = None
 ) -> Any:
@@ -65,10 +64,7 @@ async def means(
 @router.get(
     "/history/means.csv",
     response_class=Response,
-    responses={
-        200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "A table with a head."},
-        **declared(503),
-    },
+    responses=content("A table with a head.", "text/csv"),
     summary="The same as a table",
 )
 async def means_table(
@@ -98,24 +94,14 @@ def _moment(second: int | None) -> datetime | None:
     return None if second is None else datetime.fromtimestamp(second, UTC)
 
 
-@router.get(
-    "/history/retrainings",
-    response_model=RetrainingPage,
-    responses=declared(503),
-    summary="Refreshes that changed a model",
-)
-async def retrainings(
-    services: ServicesOf,
-    limit: Limit = 100,
-    before: Before = None,
-    scheduler: SchedulerFilter = None,
-    run_id: RunFilter = None,
-) -> Any:
+@router.get("/history/retrainings", response_model=RetrainingPage, summary="Refreshes that changed a model")
+async def retrainings(page: PageOf, services: ServicesOf) -> Any:
     """What each replaced and what that did to the error, newest first, in pages. Saved models are in `/api/models`."""
-    return page_of(await services.store.analysis.retrainings(limit, before, scheduler, run_id), limit)
+    found = await services.store.analysis.retrainings(page.limit, page.before, page.scheduler, page.run_id)
+    return page_of(found, page.limit)
 
 
-@router.get("/history/learning", response_model=list[LearningCurve], responses=declared(503), summary="Learning curves")
+@router.get("/history/learning", response_model=list[LearningCurve], summary="Learning curves")
 async def learning(
     services: ServicesOf,
     run_id: RunFilter = None,
@@ -133,12 +119,7 @@ async def learning(
     ]
 
 
-@router.get(
-    "/history/collected",
-    response_model=CollectedData,
-    responses=declared(503),
-    summary="The data collected over all runs",
-)
+@router.get("/history/collected", response_model=CollectedData, summary="The data collected over all runs")
 async def collected(services: ServicesOf) -> Any:
     """How much there is of what, and since when; at most some seconds old."""
 
@@ -152,7 +133,7 @@ async def collected(services: ServicesOf) -> Any:
 @router.get(
     "/runs/{run_id}/figures",
     response_model=list[RunMeans],
-    responses=declared(404, 503),
+    responses=declared(404),
     summary="What the tasks of one run came to",
 )
 async def figures_of_run(run_id: RunNumber, services: ServicesOf) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse
 
-from hybrid_scheduler.server.errors import ApiError, declared
+from hybrid_scheduler.server.errors import CHANGING, ApiError, declared
+from hybrid_scheduler.server.openapi import content
 from hybrid_scheduler.server.routes.parameters import FileName, JobId, RunNumber
 from hybrid_scheduler.server.run_files import PAGE_POLICY, TYPES, run_files
 from hybrid_scheduler.server.schemas import ExperimentJob, ExperimentOverview, ExperimentRequest, RunFile
@@ -19,11 +20,7 @@ router = APIRouter(prefix="/api", tags=["experiments"])
 
 
 @router.post(
-    "/experiments",
-    status_code=202,
-    response_model=ExperimentJob,
-    responses=declared(409, 503),
-    summary="Start an experiment",
+    "/experiments", status_code=202, response_model=ExperimentJob, responses=CHANGING, summary="Start an experiment"
 )
 async def start_experiment(wanted: ExperimentRequest, services: ServicesOf) -> Any:
     """Start a named experiment in the background, one at a time (409 `experiment_running`).
@@ -71,13 +68,7 @@ async def files_of_run(run_id: RunNumber, services: ServicesOf) -> Any:
 @router.get(
     "/runs/{run_id}/files/{name}",
     response_class=FileResponse,
-    responses={
-        200: {
-            "content": {kind: {"schema": {} if "json" in kind else {"type": "string"}} for kind in TYPES.values()},
-            "description": "The file.",
-        },
-        **declared(404, 503),
-    },
+    responses=content("The file.", *TYPES.values()) | declared(404, 503),
     summary="One file of a run",
 )
 async def file_of_run(run_id: RunNumber, name: FileName, services: ServicesOf) -> Response:

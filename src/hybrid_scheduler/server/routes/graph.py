@@ -15,7 +15,7 @@ from hybrid_scheduler.server.services import ServicesOf
 from hybrid_scheduler.server.task_graph import critical_path, graph_tasks
 from hybrid_scheduler.store import ConnectedTasks, RunRow, Store
 
-router = APIRouter(prefix="/api", tags=["tasks"])
+router = APIRouter(prefix="/api", tags=["tasks"], responses=declared(503))
 
 KEPT_SECONDS = 1.0
 """All callers share one answer for so long: thousands of tasks are looked through."""
@@ -30,7 +30,7 @@ Placer = Annotated[
 @router.get(
     "/graph",
     response_model=TaskGraph,
-    responses=declared(404, 503),
+    responses=declared(404),
     summary="Tasks that depend on each other, and the critical path",
 )
 async def graph(

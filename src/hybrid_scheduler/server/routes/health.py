@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from hybrid_scheduler.server.openapi import content
 from hybrid_scheduler.server.schemas import Health
 from hybrid_scheduler.server.services import ServicesOf
 
@@ -35,9 +36,7 @@ async def health(services: ServicesOf, response: Response) -> Any:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text format."},
-    },
+    responses=content("Prometheus text format.", "text/plain"),
     summary="Figures for Prometheus",
 )
 async def metrics(request: Request) -> Response:

@@ -11,11 +11,11 @@ from pydantic import TypeAdapter
 from hybrid_scheduler.server.compared_pages import read_compared
 from hybrid_scheduler.server.documents import comparative_item
 from hybrid_scheduler.server.errors import declared
-from hybrid_scheduler.server.routes.parameters import Before, Limit, RunFilter, SchedulerFilter
+from hybrid_scheduler.server.routes.parameters import PageOf
 from hybrid_scheduler.server.schemas import Cleared, ComparativePage, TrainingRecord
 from hybrid_scheduler.server.services import ServicesOf, json_answer
 
-router = APIRouter(prefix="/api", tags=["history"])
+router = APIRouter(prefix="/api", tags=["history"], responses=declared(503))
 
 FULL_HISTORY = 1000
 FULL_HISTORY_SECONDS = 1.0
@@ -23,12 +23,7 @@ FULL_HISTORY_SECONDS = 1.0
 _RECORDS = TypeAdapter(list[TrainingRecord])
 
 
-@router.get(
-    "/full_history",
-    response_model=list[TrainingRecord],
-    responses=declared(503),
-    summary="The latest 1000 training records",
-)
+@router.get("/full_history", response_model=list[TrainingRecord], summary="The latest 1000 training records")
 async def full_history(services: ServicesOf) -> Any:
     """The latest 1000 labelled tasks, newest first: features, best GPU share, best time, whole-task time per device."""
 
@@ -42,21 +37,16 @@ async def full_history(services: ServicesOf) -> Any:
 @router.get(
     "/history/comparative",
     response_model=ComparativePage,
-    responses=declared(404, 503),
+    responses=declared(404),
     summary="Results of every scheduler, task by task",
 )
-async def comparative(
-    services: ServicesOf,
-    limit: Limit = 100,
-    before: Before = None,
-    scheduler: SchedulerFilter = None,
-    run_id: RunFilter = None,
-) -> Any:
+async def comparative(page: PageOf, services: ServicesOf) -> Any:
     """Finished tasks with the result of every scheduler in their race, newest first, in pages."""
-    if run_id is not None:
-        before = (await services.run(run_id)).tasks_before(before)
-    rows = await read_compared(services.store, limit, before, scheduler, run_id=run_id)
-    cursor = rows[-1].task.task_id if len(rows) == limit else None
+    before = page.before
+    if page.run_id is not None:
+        before = (await services.run(page.run_id)).tasks_before(before)
+    rows = await read_compared(services.store, page.limit, before, page.scheduler, run_id=page.run_id)
+    cursor = rows[-1].task.task_id if len(rows) == page.limit else None
     return json_answer(orjson.dumps({"items": [comparative_item(row) for row in rows], "next_cursor": cursor}))
 
 
@@ -65,7 +55,7 @@ async def comparative(
     response_model=Cleared,
     responses={
         202: {"model": Cleared, "description": "It takes long and goes on; this much is gone so far."},
-        **declared(409, 503),
+        **declared(409),
     },
     summary="Clear the history",
 )

@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from hybrid_scheduler.server.errors import ApiError, http_error
+from hybrid_scheduler.server.openapi import content
 from hybrid_scheduler.server.schemas import Online
 
 router = APIRouter(tags=["dashboard"])
@@ -30,9 +31,7 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 @router.get(
     "/",
     response_model=Online,
-    responses={
-        200: {"content": {"text/html": {"schema": {"type": "string"}}}, "description": "Online, or the dashboard."},
-    },
+    responses=content("Online, or the dashboard.", "text/html"),
     summary="The dashboard",
 )
 async def root(request: Request, response: Response) -> Any:

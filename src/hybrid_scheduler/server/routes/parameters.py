@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import Path, Query
+from fastapi import Depends, Path, Query
 
 from hybrid_scheduler.server.schemas import LARGEST_ID
 from hybrid_scheduler.server.schemas.race import KNOWN_SCHEDULER
@@ -43,3 +44,16 @@ JobId = Annotated[
 FileName = Annotated[
     str, Path(min_length=1, max_length=200, description="Name of the file, without a folder.", examples=["report.pdf"])
 ]
+
+
+@dataclass(frozen=True)
+class HistoryPage:
+    """Which part of the history is asked for."""
+
+    limit: Limit = 100
+    before: Before = None
+    scheduler: SchedulerFilter = None
+    run_id: RunFilter = None
+
+
+PageOf = Annotated[HistoryPage, Depends()]

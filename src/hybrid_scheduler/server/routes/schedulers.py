@@ -13,7 +13,7 @@ from hybrid_scheduler.model.errors import InvalidInputError
 from hybrid_scheduler.schedulers.base import LabelLearner, Learner, Scheduler
 from hybrid_scheduler.schedulers.colours import colour_of
 from hybrid_scheduler.schedulers.registry import create_scheduler, scheduler_class, scheduler_names
-from hybrid_scheduler.server.errors import declared
+from hybrid_scheduler.server.errors import NAMING
 from hybrid_scheduler.server.routes.parameters import SchedulerPath
 from hybrid_scheduler.server.schemas import LearnAnswer, MetricDescription, SchedulerInfo
 from hybrid_scheduler.server.services import ServicesOf
@@ -32,7 +32,7 @@ def schedulers(services: ServicesOf) -> Any:
 @router.post(
     "/schedulers/{name}/learn",
     response_model=LearnAnswer,
-    responses=declared(404, 409, 503),
+    responses=NAMING,
     summary="Train a live learner on the labels in the store",
 )
 async def learn(name: SchedulerPath, services: ServicesOf) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from hybrid_scheduler.server.errors import declared
+from hybrid_scheduler.server.errors import CHANGING, NAMING
 from hybrid_scheduler.server.routes.parameters import Limit, RacerQuery, WaitingTaskId
 from hybrid_scheduler.server.schemas import (
     ControlAnswer,
@@ -24,43 +24,33 @@ from hybrid_scheduler.workloads.presets import PRESETS
 
 router = APIRouter(prefix="/api", tags=["simulation"])
 
-CHANGING = declared(409, 503)
+CONTROLS = (
+    (
+        *("/simulation/start", "start_simulation", "Start the live race"),
+        "Start the live race, or let it run on if it runs. After a stop this begins a new run.",
+    ),
+    (
+        *("/simulation/stop", "stop_simulation", "Stop the live race"),
+        "End the live run. What is stored stays, and learners are saved.",
+    ),
+    ("/simulation/pause", "pause_simulation", "Pause the live race", "Halt the simulated clock."),
+    ("/simulation/resume", "resume_simulation", "Resume the live race", "Let the simulated clock go on."),
+    ("/pause", "pause", "Pause the live race (short form)", "The same as `POST /api/simulation/pause`."),
+    ("/resume", "resume", "Resume the live race (short form)", "The same as `POST /api/simulation/resume`."),
+)
+"""Path, which ends with the command to the engine, and name, summary and description of the calls without a body."""
 
 
-@router.post("/simulation/start", response_model=ControlAnswer, responses=CHANGING, summary="Start the live race")
-async def start_simulation(services: ServicesOf) -> Any:
-    """Start the live race, or let it run on if it runs. After a stop this begins a new run."""
-    return await services.leader.command("start")
+def _add_control(path: str, name: str, summary: str, description: str) -> None:
+    @router.post(
+        path, name=name, response_model=ControlAnswer, responses=CHANGING, summary=summary, description=description
+    )
+    async def control(services: ServicesOf) -> Any:
+        return await services.leader.command(path.rpartition("/")[2])
 
 
-@router.post("/simulation/stop", response_model=ControlAnswer, responses=CHANGING, summary="Stop the live race")
-async def stop_simulation(services: ServicesOf) -> Any:
-    """End the live run. What is stored stays, and learners are saved."""
-    return await services.leader.command("stop")
-
-
-@router.post("/simulation/pause", response_model=ControlAnswer, responses=CHANGING, summary="Pause the live race")
-async def pause_simulation(services: ServicesOf) -> Any:
-    """Halt the simulated clock."""
-    return await services.leader.command("pause")
-
-
-@router.post("/simulation/resume", response_model=ControlAnswer, responses=CHANGING, summary="Resume the live race")
-async def resume_simulation(services: ServicesOf) -> Any:
-    """Let the simulated clock go on."""
-    return await services.leader.command("resume")
-
-
-@router.post("/pause", response_model=ControlAnswer, responses=CHANGING, summary="Pause the live race (short form)")
-async def pause(services: ServicesOf) -> Any:
-    """The same as `POST /api/simulation/pause`."""
-    return await services.leader.command("pause")
-
-
-@router.post("/resume", response_model=ControlAnswer, responses=CHANGING, summary="Resume the live race (short form)")
-async def resume(services: ServicesOf) -> Any:
-    """The same as `POST /api/simulation/resume`."""
-    return await services.leader.command("resume")
+for _control in CONTROLS:
+    _add_control(*_control)
 
 
 @router.get("/simulation/status", response_model=Status, summary="State of the service")
@@ -78,7 +68,7 @@ async def status(services: ServicesOf) -> Any:
 @router.get(
     "/simulation/pulse",
     response_model=PulseHistory,
-    responses=declared(404, 409, 503),
+    responses=NAMING,
     summary="How busy the devices were since the run began",
 )
 async def pulse(scheduler: RacerQuery, services: ServicesOf) -> Any:
@@ -87,10 +77,7 @@ async def pulse(scheduler: RacerQuery, services: ServicesOf) -> Any:
 
 
 @router.get(
-    "/simulation/waiting",
-    response_model=WaitingRoom,
-    responses=declared(404, 409, 503),
-    summary="Who waits for a scheduler to start it",
+    "/simulation/waiting", response_model=WaitingRoom, responses=NAMING, summary="Who waits for a scheduler to start it"
 )
 async def waiting(scheduler: RacerQuery, services: ServicesOf, limit: Limit = 50, task_id: WaitingTaskId = None) -> Any:
     """The waiting room of one scheduler: tasks that are ready and that it has not started, the oldest first."""
@@ -98,10 +85,7 @@ async def waiting(scheduler: RacerQuery, services: ServicesOf, limit: Limit = 50
 
 
 @router.patch(
-    "/simulation/settings",
-    response_model=LiveSettings,
-    responses=declared(404, 409, 503),
-    summary="Change the live race while it runs",
+    "/simulation/settings", response_model=LiveSettings, responses=NAMING, summary="Change the live race while it runs"
 )
 async def change_settings(change: SettingsChange, services: ServicesOf) -> Any:
     """Change arrival rate or load, preset or trace, speed, schedulers or objective; what is left out stays.

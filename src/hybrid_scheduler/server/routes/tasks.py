@@ -11,25 +11,19 @@ from fastapi import APIRouter
 from hybrid_scheduler.config.world import stored_world
 from hybrid_scheduler.server.decision_review import review
 from hybrid_scheduler.server.documents import comparative_item
-from hybrid_scheduler.server.errors import ApiError, declared
+from hybrid_scheduler.server.errors import CHANGING, ApiError, declared
 from hybrid_scheduler.server.routes.parameters import TaskNumber
 from hybrid_scheduler.server.schemas import TaskAccepted, TaskDetail, TaskRequest
 from hybrid_scheduler.server.services import ServicesOf, json_answer
 from hybrid_scheduler.store import ComparedTask, Store
 
-router = APIRouter(prefix="/api", tags=["tasks"])
+router = APIRouter(prefix="/api", tags=["tasks"], responses=CHANGING)
 
 DETAIL_SECONDS = 60.0
 """A finished task does not change; its detail is kept for so long."""
 
 
-@router.post(
-    "/tasks",
-    status_code=201,
-    response_model=TaskAccepted,
-    responses=declared(409, 503),
-    summary="Put a task into the live race",
-)
+@router.post("/tasks", status_code=201, response_model=TaskAccepted, summary="Put a task into the live race")
 async def submit_task(task: TaskRequest, services: ServicesOf) -> Any:
     """Put a task of your own into the live stream; the service gives its id.
 
@@ -42,7 +36,7 @@ async def submit_task(task: TaskRequest, services: ServicesOf) -> Any:
 @router.get(
     "/tasks/{task_id}",
     response_model=TaskDetail,
-    responses=declared(404, 409, 503),
+    responses=declared(404),
     summary="A finished task and every decision about it",
 )
 async def task_detail(task_id: TaskNumber, services: ServicesOf) -> Any:
