@@ -5,10 +5,10 @@ The names users know are found here, and loaded when they are first used, so tha
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hybrid_scheduler.compile_cache import choose_folder
+from hybrid_scheduler.lazy import lazy_names
 
 if TYPE_CHECKING:
     from hybrid_scheduler.api.compare import compare
@@ -57,28 +57,31 @@ __all__ = [
 
 choose_folder()
 
-_HOMES = {
-    "ClusterView": "hybrid_scheduler.model.view",
-    "DQNScheduler": "hybrid_scheduler.schedulers.rl_agent",
-    "Decision": "hybrid_scheduler.model.decision",
-    "Executor": "hybrid_scheduler.executor.executor",
-    "HardwareProfiler": "hybrid_scheduler.hardware.profiler",
-    "OfflineTrainer": "hybrid_scheduler.training.offline",
-    "OnlineScheduler": "hybrid_scheduler.classic",
-    "Race": "hybrid_scheduler.engine.race",
-    "RandomForestPredictor": "hybrid_scheduler.learning.predictors",
-    "Scenario": "hybrid_scheduler.scenario",
-    "Scheduler": "hybrid_scheduler.schedulers.base",
-    "Task": "hybrid_scheduler.model.task",
-    "VirtualMultiGPU": "hybrid_scheduler.classic",
-    "WorkloadGenerator": "hybrid_scheduler.workloads.generator",
-    "World": "hybrid_scheduler.physics.world",
-    "XGBoostPredictor": "hybrid_scheduler.learning.predictors",
-    "compare": "hybrid_scheduler.api.compare",
-    "load_scheduler": "hybrid_scheduler.api.schedulers",
-    "make_env": "hybrid_scheduler.api.schedulers",
-    "run": "hybrid_scheduler.api.run",
-}
+_load, __dir__ = lazy_names(
+    __name__,
+    {
+        "ClusterView": "model.view",
+        "DQNScheduler": "schedulers.rl_agent",
+        "Decision": "model.decision",
+        "Executor": "executor.executor",
+        "HardwareProfiler": "hardware.profiler",
+        "OfflineTrainer": "training.offline",
+        "OnlineScheduler": "classic",
+        "Race": "engine.race",
+        "RandomForestPredictor": "learning.predictors",
+        "Scenario": "scenario",
+        "Scheduler": "schedulers.base",
+        "Task": "model.task",
+        "VirtualMultiGPU": "classic",
+        "WorkloadGenerator": "workloads.generator",
+        "World": "physics.world",
+        "XGBoostPredictor": "learning.predictors",
+        "compare": "api.compare",
+        "load_scheduler": "api.schedulers",
+        "make_env": "api.schedulers",
+        "run": "api.run",
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -86,10 +89,4 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("hybrid-ml-scheduler")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return _load(name)

@@ -9,8 +9,9 @@ The names are loaded when they are first used: every worker process imports this
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hybrid_scheduler.lazy import lazy_names
 
 if TYPE_CHECKING:
     from hybrid_scheduler.hardware.backend import Backend, ProfiledMachine
@@ -34,26 +35,19 @@ __all__ = [
     "find_machine",
 ]
 
-_HOMES = {
-    "DEFAULT_SIZES": "sizes",
-    "DEVICE_TYPES": "machine",
-    "LARGEST_SIZE": "sizes",
-    "Backend": "backend",
-    "HardwareProfile": "profile",
-    "HardwareProfiler": "profiler",
-    "ProfiledMachine": "backend",
-    "SizeProfile": "profile",
-    "Timing": "timing",
-    "Transfer": "profile",
-    "find_machine": "machine",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"hybrid_scheduler.hardware.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "DEFAULT_SIZES": "sizes",
+        "DEVICE_TYPES": "machine",
+        "LARGEST_SIZE": "sizes",
+        "Backend": "backend",
+        "HardwareProfile": "profile",
+        "HardwareProfiler": "profiler",
+        "ProfiledMachine": "backend",
+        "SizeProfile": "profile",
+        "Timing": "timing",
+        "Transfer": "profile",
+        "find_machine": "machine",
+    },
+)

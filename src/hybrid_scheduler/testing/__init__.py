@@ -8,8 +8,9 @@ The names are loaded when they are first used: the processes of lanes that are c
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hybrid_scheduler.lazy import lazy_names
 
 if TYPE_CHECKING:
     from hybrid_scheduler.testing.lanes import LANE_CHECKS, check_lanes
@@ -39,31 +40,24 @@ __all__ = [
     "schedule_violations",
 ]
 
-_HOMES = {
-    "LANE_CHECKS": "lanes",
-    "READER_CHECKS": "readers",
-    "SCHEDULER_CHECKS": "schedulers",
-    "SITUATIONS": "nodes",
-    "WORKLOAD_CHECKS": "workloads",
-    "CheckedRace": "race",
-    "PlainDevice": "schedule",
-    "Rules": "schedule",
-    "Situation": "nodes",
-    "Witness": "schedulers",
-    "assert_valid_schedule": "schedule",
-    "check_lanes": "lanes",
-    "check_reader": "readers",
-    "check_scheduler": "schedulers",
-    "check_workload": "workloads",
-    "schedule_violations": "schedule",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"hybrid_scheduler.testing.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "LANE_CHECKS": "lanes",
+        "READER_CHECKS": "readers",
+        "SCHEDULER_CHECKS": "schedulers",
+        "SITUATIONS": "nodes",
+        "WORKLOAD_CHECKS": "workloads",
+        "CheckedRace": "race",
+        "PlainDevice": "schedule",
+        "Rules": "schedule",
+        "Situation": "nodes",
+        "Witness": "schedulers",
+        "assert_valid_schedule": "schedule",
+        "check_lanes": "lanes",
+        "check_reader": "readers",
+        "check_scheduler": "schedulers",
+        "check_workload": "workloads",
+        "schedule_violations": "schedule",
+    },
+)
