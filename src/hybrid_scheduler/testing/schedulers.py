@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import fields, replace
 from functools import cache
-from typing import Any, NamedTuple, cast, overload
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -53,11 +53,7 @@ class RecordedRoom(WaitingRoom):
     def __len__(self) -> int:
         return len(self._tasks)
 
-    @overload
-    def __getitem__(self, index: int) -> Task: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Task]: ...
-    def __getitem__(self, index: int | slice) -> Task | list[Task]:
+    def __getitem__(self, index: Any) -> Any:
         return self._tasks[index]
 
     def shortest(self, count: int) -> list[Task]:
@@ -107,10 +103,18 @@ Question = tuple[Any, ClusterView]
 Answer = tuple[tuple[Task, Decision], ...]
 
 
+def _as_watched(name: str) -> Any:
+    """An attribute of a witness that is always that of the scheduler it watches."""
+    return property(lambda witness: getattr(witness.watched, name))
+
+
 class Witness(Scheduler):
     """Passes everything on to the scheduler it watches and keeps what was asked and answered."""
 
     watched: Scheduler
+    observes = _as_watched("observes")
+    plans = _as_watched("plans")
+    expect_version = _as_watched("expect_version")
 
     def __init__(self) -> None:
         self.asked: list[Question] = []
@@ -127,16 +131,6 @@ class Witness(Scheduler):
         witness.watched = scheduler
         return witness
 
-    @property
-    def observes(self) -> bool:
-        """As the one it watches."""
-        return self.watched.observes
-
-    @property
-    def plans(self) -> bool:
-        """As the one it watches."""
-        return self.watched.plans
-
     def prepare(self, tasks: Sequence[Task], view: ClusterView) -> None:
         """Pass it on."""
         self.watched.prepare(tasks, view)
@@ -144,11 +138,6 @@ class Witness(Scheduler):
     def expect_state(self) -> FloatArray:
         """As the one it watches."""
         return self.watched.expect_state()
-
-    @property
-    def expect_version(self) -> int:  # type: ignore[override]
-        """As the one it watches."""
-        return self.watched.expect_version
 
     def decide(self, task: Task, view: ClusterView) -> Decision:
         """Ask, and keep the answer."""

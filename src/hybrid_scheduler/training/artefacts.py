@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid_scheduler.model.outcome import OutcomeBatch
@@ -24,41 +23,27 @@ RESULT_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Artefacts:
-    """The files of one pipeline, below one folder."""
+    """The files of one pipeline, below one folder.
 
-    folder: Path
+    Attributes:
+        folder: The folder.
+        profile: This machine's profile.
+        node: This machine as a simulated node, its measurements beside it.
+        workload: The tasks the learners are trained on.
+        models: The folder of what was trained: the learners, and the predictor of the optimal fraction.
+        results: Every decision of the race and what became of it.
+        plots: The folder of the plots.
+    """
 
-    @property
-    def profile(self) -> Path:
-        """This machine's profile."""
-        return self.folder / "data/profiles/hardware_profile.json"
-
-    @property
-    def node(self) -> Path:
-        """This machine as a simulated node, its measurements beside it."""
-        return self.folder / "data/profiles/node.yaml"
-
-    @property
-    def workload(self) -> Path:
-        """The tasks the learners are trained on."""
-        return self.folder / "data/workload_traces/workload_train.csv"
-
-    @property
-    def models(self) -> Path:
-        """The folder of what was trained: the learners, and the predictor of the optimal fraction."""
-        return self.folder / "models"
-
-    @property
-    def results(self) -> Path:
-        """Every decision of the race and what became of it."""
-        return self.folder / "data/results/scheduling_results.csv"
-
-    @property
-    def plots(self) -> Path:
-        """The folder of the plots."""
-        return self.folder / "data/results/plots"
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.profile = folder / "data/profiles/hardware_profile.json"
+        self.node = folder / "data/profiles/node.yaml"
+        self.workload = folder / "data/workload_traces/workload_train.csv"
+        self.models = folder / "models"
+        self.results = folder / "data/results/scheduling_results.csv"
+        self.plots = folder / "data/results/plots"
 
 
 def write_results(path: Path, outcomes: Mapping[str, OutcomeBatch]) -> None:
