@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Annotated
 
 from hybrid_scheduler.cli import options
 
-Table = Annotated[Path | None, options.optional("Times per task and device from a CSV file.", "FILE")]
-Estimates = Annotated[
-    Literal["requested", "nominal"] | None,
-    options.optional(
-        "What schedulers are told of a trace's times: what its users asked for (default where it says so), or what"
-        " was recorded."
-    ),
-]
-Isolated = Annotated[bool, typer.Option("--isolated", help="Every task meets an idle node.")]
-Noise = Annotated[float | None, options.optional("Log-normal noise on times.", "SIGMA", options.real(0, 10))]
-MemoryPolicy = Annotated[
-    Literal["fallback", "fail"] | None, options.optional("A task that does not fit: to the CPU (default), or failed.")
-]
-Cost = Annotated[Literal["cloud", "electricity"] | None, options.optional("Price list; default cloud.")]
 TrainTasks = Annotated[
     int | None,
     options.count(
@@ -38,12 +21,6 @@ TrainTasks = Annotated[
     *("tasks", "preset", "trace", "format", "table", "estimates", "rate", "load", "warmup", "isolated"),
     *("dependency_prob", "max_dependencies", "gpus", "cpus", "cluster", "speedup", "split", "cost", "memory_policy"),
     *("noise", "seed"),
-    table=Table,
-    estimates=Estimates,
-    isolated=Isolated,
-    cost=Cost,
-    memory_policy=MemoryPolicy,
-    noise=Noise,
 )
 def compare(
     *,

@@ -10,23 +10,11 @@ import typer
 from hybrid_scheduler.cli import options
 
 Out = Annotated[Path, typer.Option(metavar="FILE", help="The CSV file to write; compressed if it ends in .gz.")]
-SizeRange = Annotated[
-    options.Interval | None, options.optional("Map the preset's sizes onto this range.", "LOW,HIGH", options.interval)
-]
-IntensityRange = Annotated[
-    options.Interval | None, options.optional("The same for intensity, within 0 to 1.", "LOW,HIGH", options.interval)
-]
-MemoryRange = Annotated[
-    options.Interval | None, options.optional("The same for memory, in MB.", "LOW,HIGH", options.interval)
-]
 
 
 @options.scenario(
     *("tasks", "preset", "rate", "load", "size_range", "intensity_range", "memory_range"),
     *("dependency_prob", "max_dependencies", "gpus", "cluster", "speedup", "seed"),
-    size_range=SizeRange,
-    intensity_range=IntensityRange,
-    memory_range=MemoryRange,
 )
 def generate(
     out: Out,

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share, all those of a scenario, and how their values are read."""
 
 from __future__ import annotations
 
@@ -113,6 +113,23 @@ Format = Annotated[
     optional("Format of the file; recognised by content unless given (hms inspect --formats lists them).", "NAME"),
 ]
 Warmup = Annotated[int, typer.Option(parser=whole(0), metavar="N", help="Statistics leave out the first N tasks.")]
+Table = Annotated[Path | None, optional("Times per task and device from a CSV file.", "FILE")]
+Estimates = Annotated[
+    Literal["requested", "nominal"] | None,
+    optional(
+        "What schedulers are told of a trace's times: what its users asked for (default where it says so), or what"
+        " was recorded."
+    ),
+]
+Isolated = Annotated[bool, typer.Option("--isolated", help="Every task meets an idle node.")]
+Noise = Annotated[float | None, optional("Log-normal noise on times.", "SIGMA", real(0, 10))]
+MemoryPolicy = Annotated[
+    Literal["fallback", "fail"] | None, optional("A task that does not fit: to the CPU (default), or failed.")
+]
+Cost = Annotated[Literal["cloud", "electricity"] | None, optional("Price list; default cloud.")]
+SizeRange = Annotated[Interval | None, optional("Map the preset's sizes onto this range.", "LOW,HIGH", interval)]
+IntensityRange = Annotated[Interval | None, optional("The same for intensity, within 0 to 1.", "LOW,HIGH", interval)]
+MemoryRange = Annotated[Interval | None, optional("The same for memory, in MB.", "LOW,HIGH", interval)]
 EnergyWeight = Annotated[
     float | None, optional("The same as --weights time=1-W,energy=W: 0 time only, 1 energy only.", "W", real(0, 1))
 ]
@@ -156,6 +173,15 @@ OF_SCENARIO = {
     "speedup": Speedup,
     "split": Split,
     "seed": Seed,
+    "table": Table,
+    "estimates": Estimates,
+    "isolated": Isolated,
+    "noise": Noise,
+    "memory_policy": MemoryPolicy,
+    "cost": Cost,
+    "size_range": SizeRange,
+    "intensity_range": IntensityRange,
+    "memory_range": MemoryRange,
 }
 DEFAULTS = {"warmup": 0, "isolated": False}
 """Of options that cannot be left open; the others are None unless given."""
@@ -170,7 +196,7 @@ def scenario(*names: str, **own: Any) -> Callable[[Callable[..., None]], Callabl
 
     Args:
         names: Which, in the order in which the command's help shows them.
-        own: Those that the command declares itself, by the name that `ScenarioOptions` has for them.
+        own: Those that the command describes in its own words, by the name that `ScenarioOptions` has for them.
     """
     wanted = tuple(dict.fromkeys((*names, *own)))
 
