@@ -13,7 +13,7 @@ from hybrid_scheduler.api.start import Models, Progress, Start
 from hybrid_scheduler.config import Config, load_config
 from hybrid_scheduler.engine.compare import Comparison
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
-from hybrid_scheduler.model.objective import Objective, Weights
+from hybrid_scheduler.model.objective import Weights
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.scenario import Scenario, ScenarioOptions
 from hybrid_scheduler.schedulers.base import Scheduler
@@ -112,8 +112,8 @@ def compare(
         scenario = ScenarioOptions(**options).scenario(settings)
     elif options:
         raise InvalidInputError(f"scenario and {', '.join(sorted(options))} both describe the tasks; leave one out")
-    objective, start = Objective.chosen(weights, energy_weight), Start.chosen(model, train_tasks)
-    contestants = contestants_of(schedulers, settings, scenario.seed, objective, start)
+    start = Start.chosen(model, train_tasks, weights, energy_weight)
+    contestants = contestants_of(schedulers, settings, scenario.seed, start)
     return Contest(scenario, contestants).run(progress)
 
 

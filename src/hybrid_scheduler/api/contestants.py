@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from hybrid_scheduler.api.start import Progress, Start, prepare
 from hybrid_scheduler.config import Config
 from hybrid_scheduler.model.errors import InvalidInputError, MissingExtraError
-from hybrid_scheduler.model.objective import Objective
 from hybrid_scheduler.scenario import Scenario
 from hybrid_scheduler.schedulers.base import Scheduler
 from hybrid_scheduler.schedulers.defaults import DEFAULT_SCHEDULERS
@@ -47,9 +46,7 @@ class Contestants:
         return [*self.absent, *prepare(by_name, self.start, scenario, progress)]
 
 
-def contestants_of(
-    schedulers: Schedulers | None, settings: Config, seed: int, objective: Objective | None, start: Start
-) -> Contestants:
+def contestants_of(schedulers: Schedulers | None, settings: Config, seed: int, start: Start) -> Contestants:
     """Schedulers as a caller names them: those by name are created, objects are copied.
 
     Raises:
@@ -63,7 +60,7 @@ def contestants_of(
             contestants[name] = copy.deepcopy(wanted)
             continue
         try:
-            contestants[name] = settings.scheduler(wanted, seed, objective=objective)
+            contestants[name] = settings.scheduler(wanted, seed, objective=start.objective)
         except MissingExtraError as error:
             if schedulers is not None:
                 raise

@@ -28,7 +28,7 @@ from hybrid_scheduler.hardware.nodes.kernels_ready import KernelsReady
 from hybrid_scheduler.hardware.nodes.reused_lanes import ReusedLanes
 from hybrid_scheduler.metrics.registry import summarise
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
-from hybrid_scheduler.model.objective import Objective, Weights
+from hybrid_scheduler.model.objective import Weights
 from hybrid_scheduler.model.outcome import OutcomeBatch
 from hybrid_scheduler.model.task import TaskBatch
 from hybrid_scheduler.physics.calibrated import CalibratedCost
@@ -217,8 +217,7 @@ def run(
         schedulers,
         ScenarioOptions(cluster=cluster, **options),
         chosen_config(config),
-        Objective.chosen(weights, energy_weight),
-        Start.chosen(model, train_tasks, packaged=False),
+        Start.chosen(model, train_tasks, weights, energy_weight, packaged=False),
         node=node,
         cpu_lanes=cpu_lanes,
         limit=limit,
@@ -230,7 +229,6 @@ def real_contest(
     schedulers: Schedulers | None,
     asked: ScenarioOptions,
     settings: Config,
-    objective: Objective | None,
     start: Start,
     *,
     node: str,
@@ -249,7 +247,7 @@ def real_contest(
     elif not start.models and start.train_tasks is None:
         start = replace(start, train_tasks=TRAIN_TASKS)
     wanted = _usual() if schedulers is None else schedulers
-    contestants = contestants_of(wanted, settings, scenario.seed, objective, start)
+    contestants = contestants_of(wanted, settings, scenario.seed, start)
     cluster = None if asked.cluster is None else Path(asked.cluster)
     return RealContest(scenario, contestants, node, cpu_lanes, cluster, limit)
 

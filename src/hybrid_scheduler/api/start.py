@@ -1,4 +1,4 @@
-"""What the learners of a race know when it starts: a given model, the packaged one, training, or nothing."""
+"""What the learners of a race care for, and what they know when it starts: a model, training, or nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid_scheduler.model.errors import InvalidInputError
+from hybrid_scheduler.model.objective import Objective, Weights
 from hybrid_scheduler.scenario import Scenario
 from hybrid_scheduler.schedulers.base import Learner, Scheduler
 from hybrid_scheduler.training.pretrained import load_pretrained
@@ -19,24 +20,38 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True)
 class Start:
-    """How learners start.
+    """How learners start, and what they care for.
 
     Attributes:
         models: Files to load, each for the learners that read its kind of file.
         train_tasks: Train on so many tasks, forests from nothing, the agent from its packaged network on; 0 starts
             cold; None takes the packaged model where it fits.
         packaged: Whether packaged models may be taken; they are of simulated nodes.
+        objective: What they care for, if somebody says.
     """
 
     models: tuple[Path, ...] = ()
     train_tasks: int | None = None
     packaged: bool = True
+    objective: Objective | None = None
 
     @classmethod
-    def chosen(cls, model: Models | None, train_tasks: int | None, *, packaged: bool = True) -> Start:
-        """As a caller says it."""
+    def chosen(
+        cls,
+        model: Models | None,
+        train_tasks: int | None,
+        weights: Weights | None,
+        energy_weight: float | None,
+        *,
+        packaged: bool = True,
+    ) -> Start:
+        """As a caller says it.
+
+        Raises:
+            InvalidInputError: The weights break a rule.
+        """
         files = () if model is None else (model,) if isinstance(model, str | Path) else model
-        return cls(tuple(map(Path, files)), train_tasks, packaged)
+        return cls(tuple(map(Path, files)), train_tasks, packaged, Objective.chosen(weights, energy_weight))
 
 
 def prepare(

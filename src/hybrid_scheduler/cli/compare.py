@@ -47,12 +47,11 @@ def compare(
     from hybrid_scheduler.api.start import Start
     from hybrid_scheduler.cli.contest import run_contest
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.model.objective import Objective
     from hybrid_scheduler.scenario import ScenarioOptions
 
     check_writable(json)
     settings = load_config(config)
     scenario = ScenarioOptions(**asked).scenario(settings)
-    objective, start = Objective.chosen(weights, energy_weight), Start.chosen(model, train_tasks)
-    contestants = contestants_of(schedulers, settings, scenario.seed, objective, start)
+    start = Start.chosen(model, train_tasks, weights, energy_weight)
+    contestants = contestants_of(schedulers, settings, scenario.seed, start)
     run_contest(Contest(scenario, contestants), json, store=store)

@@ -104,7 +104,6 @@ def run(
     from hybrid_scheduler.api.start import Start
     from hybrid_scheduler.cli.contest import run_contest
     from hybrid_scheduler.config import load_config
-    from hybrid_scheduler.model.objective import Objective
     from hybrid_scheduler.scenario import ScenarioOptions
 
     check_writable(json)
@@ -112,8 +111,7 @@ def run(
         schedulers,
         ScenarioOptions(**asked),
         load_config(config),
-        Objective.chosen(weights, energy_weight),
-        Start.chosen(model, train_tasks, packaged=False),
+        Start.chosen(model, train_tasks, weights, energy_weight, packaged=False),
         node=node,
         cpu_lanes=lanes,
         limit=limit,
