@@ -83,12 +83,7 @@ class ProcessLanes(WorkerLanes[_Lane]):
         )
         self._selector.register(self._woken, EVENT_READ, (_Heard.WAKE, None))
         self._lanes = [_Lane(number, slot) for number, slot in enumerate(slots)]
-        try:
-            for lane in self._lanes:
-                self._start(lane)
-        except BaseException:
-            self.close()
-            raise
+        self._start_all()
 
     @property
     def pids(self) -> tuple[int | None, ...]:

@@ -111,8 +111,7 @@ class RayLanes(WorkerLanes[_Lane]):
                 for slot in slots:
                     self._lanes.append(_Lane(len(self._lanes), slot, str(machine["NodeID"])))
             self._remote = ray.remote(num_cpus=0, max_restarts=0, concurrency_groups=GROUPS)(LaneActor)
-            for lane in self._lanes:
-                self._start(lane)
+            self._start_all()
         except BaseException:
             self.close()
             raise

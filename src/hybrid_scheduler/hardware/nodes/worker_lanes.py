@@ -162,6 +162,10 @@ class WorkerLanes(Lanes, Generic[Lane]):
     # --- what a subclass does -----------------------------------------------------------------------------------------
 
     @abstractmethod
+    def _start(self, lane: Lane) -> None:
+        """Start a lane's worker."""
+
+    @abstractmethod
     def _pass_on(self, lane: Lane, message: bytes, prepares: bool) -> None:
         """Send a worker its job, which it may prepare first."""
 
@@ -176,6 +180,17 @@ class WorkerLanes(Lanes, Generic[Lane]):
     @abstractmethod
     def _kill(self, lane: Lane) -> None:
         """Kill a lane's worker, and replace it when it is gone."""
+
+    # --- what it does for it ------------------------------------------------------------------------------------------
+
+    def _start_all(self) -> None:
+        """Start every worker, or close."""
+        try:
+            for lane in self._lanes:
+                self._start(lane)
+        except BaseException:
+            self.close()
+            raise
 
     # --- what it tells of its workers ---------------------------------------------------------------------------------
 
