@@ -132,9 +132,12 @@ def _noting_interrupts(interrupts: list[int]) -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = hook
-        for timer in again:
-            timer.cancel()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            for timer in again:
+                timer.cancel()
+                timer.join()
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _interrupt_main() -> None:
