@@ -88,8 +88,15 @@ def test_more_lanes_than_cores(lanes: int) -> None:
         divide(lanes, [], range(4), 4)
     with pytest.raises(InvalidInputError, match="1 to 3, the cores this process may use less one for each of 1"):
         divide(4, [gpu(0)], range(4), 4)
-    with pytest.raises(InvalidInputError, match=r"1 to 6, .* less one for whoever decides less one for each of 1"):
+    with pytest.raises(InvalidInputError, match=r"1 to 7, .* use less one for each of 1 GPUs$"):
         divide(8, [gpu(0)], range(8), 8)
+    with pytest.raises(InvalidInputError, match=r"0 CPU lanes .* 1 to 6, .* less one for whoever decides less one"):
+        divide(0, [gpu(0)], range(8), 8)
+
+
+def test_as_many_lanes_as_cores_leave_none_to_spare() -> None:
+    assert [slot.cores for slot in divide(8, [], range(8), 8)] == [(core,) for core in range(8)]
+    assert [len(slot.cores) for slot in divide(7, [], range(8), 8)] == [1] * 7
 
 
 def test_all_gpus_where_nothing_is_chosen() -> None:

@@ -35,8 +35,8 @@ CORES_OF_A_GPU = 4
 """Where there are at least so many cores for each GPU, each GPU's process gets one to itself: it spins while it waits,
 and the threads of a computation on the CPU wait for the slowest of them."""
 CORES_TO_SPARE = 8
-"""Where there are at least so many cores, one belongs to no lane: whoever decides would otherwise take it from one of
-the threads for which all others wait."""
+"""Where there are at least so many cores, one belongs to no lane, unless as many lanes are asked for: whoever decides
+would otherwise take it from one of the threads for which all others wait."""
 LANES_WITHOUT_GPU = 2
 ASK_SECONDS = 120.0
 ASK_PYTORCH = """
@@ -121,7 +121,8 @@ def divide(
     """
     gpus = len(accelerators)
     own = gpus if gpus and count >= CORES_OF_A_GPU * gpus else 0
-    end = count - (count >= CORES_TO_SPARE)
+    spares = count >= CORES_TO_SPARE and (cpu_lanes is None or cpu_lanes < count - own)
+    end = count - spares
     left = end - own
     if cpu_lanes is None:
         cpu_lanes = 1 if gpus else min(left, LANES_WITHOUT_GPU)
@@ -129,7 +130,7 @@ def divide(
         raise InvalidInputError(
             f"{cpu_lanes} CPU lanes are asked for, but it must be 1 to {min(left, MOST_CPUS)}, the cores this process "
             "may use"
-            + (" less one for whoever decides" if end < count else "")
+            + (" less one for whoever decides" if spares else "")
             + (f" less one for each of {own} GPUs" if own else "")
         )
     ends = [own + left * lane // cpu_lanes for lane in range(cpu_lanes + 1)]
