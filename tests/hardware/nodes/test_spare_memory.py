@@ -31,7 +31,25 @@ def test_what_is_available_beyond_half(
     if limit is not None and used is not None:
         (tmp_path / "memory.max").write_text(f"{limit}\n")
         (tmp_path / "memory.current").write_text(f"{used}\n")
-    assert spare_bytes(meminfo, tmp_path) == spare
+    (tmp_path / "cgroup").write_text("0::/\n")
+    assert spare_bytes(meminfo, tmp_path / "cgroup", tmp_path) == spare
+
+
+@pytest.mark.parametrize(
+    ("groups", "folder", "files"),
+    [
+        ("0::/system/job_7/step\n", "system/job_7", ("memory.max", "memory.current")),
+        ("5:cpu:/x\n9:memory:/job_7\n", "memory/job_7", ("memory.limit_in_bytes", "memory.usage_in_bytes")),
+        ("9:memory:/of/the/host\n", "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")),
+    ],
+)
+def test_the_limits_of_all_groups_above_count(tmp_path: Path, groups: str, folder: str, files: tuple[str, str]) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 1000 kB\nMemAvailable: 900 kB\n")
+    (tmp_path / "cgroup").write_text(groups)
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    for name, kib in zip(files, (300, 50), strict=True):
+        (tmp_path / folder / name).write_text(f"{kib * KIB}\n")
+    assert spare_bytes(tmp_path / "meminfo", tmp_path / "cgroup", tmp_path) == 100 * KIB
 
 
 @pytest.mark.parametrize(
@@ -40,4 +58,4 @@ def test_what_is_available_beyond_half(
 def test_none_where_the_system_does_not_say(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "meminfo").write_text(text)
-    assert spare_bytes(tmp_path / "meminfo", tmp_path) == 0.0
+    assert spare_bytes(tmp_path / "meminfo", tmp_path / "nothing", tmp_path) == 0.0

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from lane_works import Call, fail
 
+from hybrid_scheduler.hardware.nodes import power
 from hybrid_scheduler.hardware.nodes.channel import Channel
 from hybrid_scheduler.hardware.nodes.lanes import Place
 from hybrid_scheduler.hardware.nodes.pickling import dumps
@@ -126,13 +127,15 @@ class SlowMeter(Meter):
 
     def __init__(self) -> None:
         self.readings = 0
+        self.read_at = 0.0
         self.gone = False
 
     def read(self) -> tuple[float, ...]:
         if self.gone:
             raise OSError("it has gone")
         self.readings += 1
-        return (10.0 * time.monotonic(),)
+        self.read_at = time.monotonic()
+        return (10.0 * self.read_at,)
 
 
 def test_a_slow_counter_is_read_for_long_jobs_only() -> None:
@@ -149,7 +152,7 @@ def test_a_slow_counter_is_read_for_long_jobs_only() -> None:
         return got / (time.monotonic() - began)
 
     def is_read(times: int, seconds: float) -> bool:
-        return seconds > 0.2 and counter.readings >= times
+        return seconds > 0.2 and counter.readings >= times and time.monotonic() - counter.read_at > 0.12
 
     assert [math.isnan(joules(lambda seconds: True)) for _ in range(50)] == [True] * 50
     assert counter.readings == 0, "nobody waits for it while jobs are short"
@@ -160,6 +163,21 @@ def test_a_slow_counter_is_read_for_long_jobs_only() -> None:
     assert math.isnan(meter.end()), "it was told already"
     counter.gone = True
     assert math.isnan(joules(lambda seconds: seconds > 0.3))
+
+
+@pytest.mark.parametrize(("apart", "told"), [(0.09, False), (0.11, True)])
+def test_readings_at_nearly_the_same_time_say_nothing(
+    apart: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a job that let no other thread run before its end."""
+    readings = iter([(0.0, (1.0,)), (apart, (2.0,))])
+    monkeypatch.setattr(power, "_read", lambda meter, job: power._Reading(job, *next(readings)))
+    meter = JobMeter(SlowMeter())
+    meter.begin()
+    while meter._first is None:
+        time.sleep(0.01)
+    time.sleep(SlowMeter.shortest)
+    assert math.isnan(meter.end()) is not told
 
 
 SHORT = [b"", b"x", b"yz" * 10, b"", b"end"]

@@ -2,7 +2,7 @@
 
 NVML is spoken to through the driver's own library, so that nothing need be installed. RAPL's counters tick a thousand
 times a second: what a shorter job took is only right on average. NVML's tick some ten times a second, and reading one
-takes milliseconds, so that it says nothing of short jobs, and is not read for them.
+takes milliseconds, so that it says nothing of short jobs, and is not read before a job has run for a tenth of a second.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ POWERCAP = Path("/sys/class/powercap")
 NVML_LIBRARY = "libnvidia-ml.so.1"
 LOOKS = 0.2
 """Whether a job is a long one is looked at after such shares of `Meter.shortest`."""
+LEAST_BETWEEN = 0.5
+"""Two readings must be apart by such a share of `Meter.shortest` to say anything."""
 TEXT_BYTES = 96
 """Room for names and identifiers; NVML's longest."""
 
@@ -143,7 +145,8 @@ class JobMeter:
         if meter is None or first is None or first.job != began or ended - began < meter.shortest:
             return math.nan
         last = _read(meter, began)
-        if last is None:
+        # A job that lets no other thread run is only read at its end.
+        if last is None or last.at - first.at < LEAST_BETWEEN * meter.shortest:
             return math.nan
         joules = meter.between(first.counters, last.counters)
         return joules * (ended - began) / (last.at - first.at) if meter.shortest else joules

@@ -6,6 +6,7 @@ where they were started. What jobs print goes to the error stream, as the pool's
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import select
@@ -53,7 +54,7 @@ def main(descriptor: int) -> None:
 
 def serve(channel: Channel, message: bytes | bytearray, place: Place, meter: JobMeter) -> bool:
     """Run one job and say how it went; whether this process can take another."""
-    start = monotonic()
+    start, joules = monotonic(), math.nan
     try:
         work, begin, share, prepares = pickle.loads(message)
         if prepares:
@@ -68,7 +69,8 @@ def serve(channel: Channel, message: bytes | bytearray, place: Place, meter: Job
     except BaseException as error:  # noqa: BLE001 (a job may raise anything, and whoever sent it is told)
         end = monotonic()
         too_large = _is_too_large(error)
-        answer = (TOO_LARGE if too_large else RAISED, start, end, meter.end(), *portable(error))
+        joules = meter.end() if math.isnan(joules) else joules
+        answer = (TOO_LARGE if too_large else RAISED, start, end, joules, *portable(error))
         traceback.clear_frames(error.__traceback__)
         channel.send(pickle.dumps(answer, PROTOCOL))
         return _is_well(place)
