@@ -50,7 +50,7 @@ def crossings(node: Path) -> dict[str, list[float]]:
         curves = {device.name: (device.kind, cost.curves[kind, device.name]) for device in world.cluster.devices}
         ends = [(curve.size[0], curve.size[-1]) for _, curve in curves.values()]
         sizes = np.geomspace(max(low for low, _ in ends), min(high for _, high in ends), STEPS)
-        seconds = {name: np.add(*curve.times(sizes, cost.others_busy)) for name, (_, curve) in curves.items()}
+        seconds = {name: np.add(*cost.times_on(name, kind, sizes)) for name in curves}
         names = list(curves)
         fastest = [curves[names[i]][0] for i in np.argmin([seconds[name] for name in names], axis=0)]
         changes = [i for i in range(1, STEPS) if fastest[i] != fastest[i - 1]]

@@ -51,7 +51,8 @@ def test_what_every_part_pays_is_seen_from_halves() -> None:
     machine = calibrated(FakeLanes(BOTH, compute, transfer, overhead=1e-3, fixed=4e-3))
     for m in machine.measurements:
         # A loop cannot be split, so nobody knows; it makes no difference there.
-        assert m.launch == pytest.approx(5e-3 if m.kind == "sort" else 1e-3)
+        assert m.every_part == pytest.approx(5e-3 if m.kind == "sort" else 0.0)
+        assert m.launch == pytest.approx(1e-3)
         assert m.transfer == pytest.approx(transfer(m.kind, int(m.size), m.device))
         whole = compute(m.kind, int(m.size), m.device) + m.transfer + 5e-3
         assert m.seconds == pytest.approx(whole)
@@ -59,7 +60,7 @@ def test_what_every_part_pays_is_seen_from_halves() -> None:
     assert machine.together.penalty == pytest.approx(0.0, abs=1e-6)
     # Between two CPUs nothing can be split.
     apart = calibrated(FakeLanes(TWO, compute, overhead=1e-3, fixed=4e-3))
-    assert [m.launch for m in apart.measurements] == pytest.approx([1e-3] * 12)
+    assert [m.every_part for m in apart.measurements] == [0.0] * 12
 
 
 def test_the_twin_takes_as_long_as_the_lanes() -> None:

@@ -60,26 +60,39 @@ def test_busy_neighbours_slow_a_device_down() -> None:
 
 
 def test_what_a_stream_takes_beyond_that() -> None:
-    rows = [Measurement("sort", size, device, 1e-4, 1e-3 * size) for size in (1.0, 100.0) for device in ("a", "b")]
+    rows = [
+        Measurement("sort", size, device, 1e-4, 1e-3 * size, every_part=3e-4)
+        for size in (1.0, 100.0)
+        for device in ("a", "b")
+    ]
     cluster = ClusterSpec((Device("a", "cpu"), Device("b", "cpu")))
-    plain = CalibratedCost(rows).times(tasks(1.0, 10.0, kind="sort"), cluster=cluster)
-    stretched = CalibratedCost(rows, at_work={"b": 1.25}).times(tasks(1.0, 10.0, kind="sort"), cluster=cluster)
-    assert (stretched / plain)[..., 0] == pytest.approx(1.0)
-    assert (stretched / plain)[..., 1] == pytest.approx(1.25)
+    batch = tasks(1.0, 10.0, kind="sort")
+    plain = CalibratedCost(rows).times(batch, cluster=cluster)
+    stretched = CalibratedCost(rows, at_work={"b": 1.25}, pause={"b": 7e-4}).times(batch, cluster=cluster)
+    assert stretched[..., 0].tolist() == plain[..., 0].tolist()
+    # The launch gives way to the pause; all else is stretched.
+    assert (stretched - plain)[:, FIXED, 1] == pytest.approx(7e-4 - 1e-4 + 0.25 * (3e-4 - 1e-4))
+    assert (stretched / plain)[:, SHARED, 1] == pytest.approx(1.25)
     with pytest.raises(UnknownNameError, match="device of at_work"):
         CalibratedCost(rows, at_work={"c": 1.0})
-    with pytest.raises(InvalidInputError, match="at_work of a is 0"):
+    with pytest.raises(InvalidInputError, match=r"at_work of a is 0\.0, but it must be from 0\.001 to 1000"):
         CalibratedCost(rows, at_work={"a": 0.0})
+    with pytest.raises(InvalidInputError, match="pause of b is -1"):
+        CalibratedCost(rows, pause={"b": -1.0})
 
 
-@pytest.mark.parametrize(
-    ("launch", "parts"),
-    [(0.5, (0.5, 4.5, 2.0)), (6.0, (6.0, 0.0, 1.0)), (7.0, (7.0, 0.0, 0.0)), (1.0, (1.0, 4.0, 2.0))],
-)
-def test_seconds_that_every_part_pays_are_nowhere_else(launch: float, parts: tuple[float, float, float]) -> None:
-    measured = Measurement("sort", 10.0, "gpu_0", 1.0, 4.0, 2.0).with_launch(launch)
-    assert (measured.launch, measured.compute, measured.transfer) == parts
-    assert measured.seconds == 7.0
+@given(st.floats(100, 10_000), st.floats(0.0, 0.02))
+def test_what_every_part_pays_does_not_change_what_the_whole_takes(size: float, every_part: float) -> None:
+    def cost(more: float) -> CalibratedCost:
+        return CalibratedCost(
+            Measurement("matmul", each, "cpu_0", 1e-4, seconds, seconds, every_part=more)
+            for each, seconds in ((100.0, 2e-3), (10_000.0, 8e-3))
+        )
+
+    cpu = ClusterSpec.default(0)
+    plain, found = (cost(more).times(tasks(size), cpu)[0, :, 0] for more in (0.0, every_part))
+    assert found.sum() == pytest.approx(plain.sum(), rel=1e-12)
+    assert found[FIXED] == pytest.approx(min(max(every_part, 1e-4), plain.sum()))
 
 
 def test_what_a_size_does_not_tell_is_named() -> None:

@@ -22,7 +22,7 @@ from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.calibrated import CalibratedCost, Measurement
 from hybrid_scheduler.physics.device import ClusterSpec
 from hybrid_scheduler.scenario import ScenarioOptions
-from hybrid_scheduler.scenario.at_work import at_work, calibrate_machine, stretches
+from hybrid_scheduler.scenario.at_work import AtWork, at_work, calibrate_machine, shown_by
 from hybrid_scheduler.workloads.kernel_kinds import kernel_columns
 
 
@@ -39,11 +39,12 @@ def machine() -> CalibratedMachine:
 
 
 class KnownLanes(SimulatedLanes):
-    """Kernels take as long as a machine says, times a factor of each device."""
+    """Kernels run as long as a machine says, times a factor of each device; nothing lies between two of them."""
 
     def __init__(self, machine: CalibratedMachine, factors: tuple[float, float], ending: Ending = Ending.DONE) -> None:
         super().__init__(machine.cluster, ending=lambda number, lane: ending if number else Ending.DONE)
-        self._cost, self._factors = machine.cost, factors
+        self._cost = replace(machine, pause=dict.fromkeys(machine.cluster.names, 0.0)).cost
+        self._factors = factors
 
     def send(self, lane: int, job: Job) -> None:
         fixed = shared = np.zeros(2)
@@ -69,9 +70,12 @@ def used(lanes: SimulatedLanes) -> ReusedLanes:
 
 @pytest.mark.parametrize("factors", [(1.0, 1.0), (1.1, 1.4), (0.8, 1.0)])
 def test_a_factor_that_lanes_have_is_found(factors: tuple[float, float]) -> None:
-    found = at_work(used(KnownLanes(machine(), factors)), machine(), 60, 3)
-    assert list(found) == ["cpu_0", "gpu_0"]
-    assert list(found.values()) == pytest.approx(factors, rel=1e-6)
+    streams: list[int] = []
+    found = at_work(used(KnownLanes(machine(), factors)), machine(), 60, 3, streams.append)
+    assert list(found.at_work) == list(found.pause) == ["cpu_0", "gpu_0"]
+    assert list(found.at_work.values()) == pytest.approx(factors, rel=1e-6)
+    assert list(found.pause.values()) == pytest.approx([0.0, 0.0], abs=1e-6)
+    assert streams == [1, 2, 3, 4]
 
 
 def test_tasks_that_fail_end_it() -> None:
@@ -86,7 +90,18 @@ def test_pauses_count_where_there_is_more_to_do() -> None:
 
     runs = [outcome(2, 9.0, 9.0, 10.0), outcome(0, 0.0, 0.0, 1.0), outcome(1, 0.5, 1.5, 2.5)]
     # Three seconds of running; the second task was there half a second before it began, the third was not.
-    assert stretches(("cpu_0", "gpu_0"), runs, np.full((3, 2), 0.75)) == {"cpu_0": pytest.approx(4.5 / 2.25)}
+    found = shown_by(("cpu_0", "gpu_0"), runs, np.full((3, 2), 0.75))
+    assert (found["cpu_0"].stretch, found["cpu_0"].pause) == pytest.approx((3.0 / 2.25, 0.5))
+    assert found["gpu_0"] == AtWork(None, None)
+
+
+def test_a_part_of_a_split_counts_only_for_the_pauses() -> None:
+    parts = tuple(PartRecord(name, None, 0.5, 1.25, 2.0, 0.0) for name in ("cpu_0", "gpu_0"))
+    whole = Outcome(0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, False, 0, (PartRecord("cpu_0", None, 1.0, 0.0, 1.0, 0.0),))
+    split = Outcome(1, 0.5, 0.5, 0.5, 2.0, 0.75, 0.0, 0.0, False, 0, parts)
+    found = shown_by(("cpu_0", "gpu_0"), [split, whole], np.full((2, 2), 0.8))
+    assert (found["cpu_0"].stretch, found["cpu_0"].pause) == pytest.approx((1.25, 0.25))
+    assert found["gpu_0"] == AtWork(None, None)
 
 
 @pytest.mark.slow
@@ -98,7 +113,9 @@ def test_this_machine_is_measured_at_work(tmp_path: Path) -> None:
     assert phases[-1] == "at work"
     assert found.at_work.keys() == {"cpu_0"}
     assert 0.1 < found.at_work["cpu_0"] < 100.0
+    assert 0.0 <= found.pause["cpu_0"] < 1.0
     write_machine(tmp_path / "node.yaml", found)
     cost = ScenarioOptions(cluster=tmp_path / "node.yaml").world(Config()).physics.cost
     assert isinstance(cost, CalibratedCost)
     assert cost.at_work == {"cpu_0": pytest.approx(found.at_work["cpu_0"], rel=1e-3)}
+    assert cost.pause == {"cpu_0": pytest.approx(found.pause["cpu_0"], rel=1e-3)}

@@ -86,12 +86,12 @@ def measured(kinds: Sequence[str], sizes: Sequence[int], cpu_lanes: int | None, 
     from hybrid_scheduler.cli.output import note, progress_bar
     from hybrid_scheduler.hardware.calibration import PHASES, calibrated_lanes, check_sizes
     from hybrid_scheduler.physics.calibrated import NOISE
-    from hybrid_scheduler.scenario.at_work import AT_WORK, calibrate_machine
+    from hybrid_scheduler.scenario.at_work import PHASE, calibrate_machine
 
     sizes = check_sizes(sizes)
     with (
         calibrated_lanes(kinds, sizes, cpu_lanes, seed) as calibration,
-        progress_bar((*PHASES, AT_WORK), calibration.repeats + 1) as bar,
+        progress_bar((*PHASES, PHASE), calibration.repeats + 1) as bar,
     ):
         if bar is not None:
             calibration.progress = bar

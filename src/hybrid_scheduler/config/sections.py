@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from hybrid_scheduler.model.errors import HybridSchedulerError, InvalidInputError, UnknownNameError
 from hybrid_scheduler.model.objective import Objective, overridden
 from hybrid_scheduler.model.ranges import LOADS, SPEEDS
+from hybrid_scheduler.physics.calibrated import AT_WORK, PAUSES
 from hybrid_scheduler.physics.cost import CostModel, FormulaCost, Speedup
 from hybrid_scheduler.physics.device import (
     MOST_GPUS,
@@ -182,12 +183,14 @@ class ClusterFile(ClusterSection):
     """A file of its own. `hms calibrate` writes it, with the machine's physics and a table of times beside the file.
 
     `others_busy` is the share of the time in which the other devices are taken to be busy, where that was measured.
-    `at_work` says by device how many times as long as their measured times tasks occupy it in a stream.
+    `at_work` says by device how many times as long as measured tasks run there in a stream, `pause` how many seconds
+    lie between two of them.
     """
 
     calibration: str | None = None
     others_busy: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
-    at_work: dict[str, Annotated[float, Field(gt=0.0, le=STRETCHES.high)]] = {}
+    at_work: dict[str, Annotated[float, Field(ge=AT_WORK.low, le=AT_WORK.high)]] = {}
+    pause: dict[str, Annotated[float, Field(ge=PAUSES.low, le=PAUSES.high)]] = {}
     physics: MeasuredPhysics = MeasuredPhysics()
 
 

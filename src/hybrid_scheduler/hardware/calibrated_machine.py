@@ -51,7 +51,8 @@ class CalibratedMachine:
         measured: For each device the figures that were measured.
         together: Of splits; None where nothing was split.
         others_busy: The share of the time in which the other devices are taken to be busy (`CalibratedCost`).
-        at_work: How many times as long tasks occupied each device in a stream (`CalibratedCost`).
+        at_work: How many times as long tasks ran on each device in a stream (`CalibratedCost`).
+        pause: How many seconds lay between two tasks there (`CalibratedCost`).
     """
 
     measurements: tuple[Measurement, ...]
@@ -60,6 +61,7 @@ class CalibratedMachine:
     together: Together | None = None
     others_busy: float = 0.0
     at_work: Mapping[str, float] = field(default_factory=dict)
+    pause: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -99,7 +101,7 @@ class CalibratedMachine:
     @cached_property
     def cost(self) -> CalibratedCost:
         """The cost model of the measurements."""
-        return CalibratedCost(self.measurements, self.others_busy, self.at_work)
+        return CalibratedCost(self.measurements, self.others_busy, self.at_work, self.pause)
 
     @property
     def noise(self) -> float:
@@ -135,6 +137,7 @@ class CalibratedMachine:
                 "coexecution_penalty": None if self.together is None else self.together.penalty,
                 "others_busy": self.others_busy,
                 "at_work": dict(self.at_work),
+                "pause": dict(self.pause),
             },
         }
 

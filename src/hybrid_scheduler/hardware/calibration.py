@@ -94,15 +94,14 @@ class Calibration:
         """
         self._bench.wait_until_up()
         idle = [self._idle_watts(lane) for lane in range(len(self._devices))]
-        alone = self._alone()
+        alone, halves = self._alone()
         beside = self._beside(alone) if len(self._devices) > 1 else {}
-        halves = self._halves()
         measurements = [
             self._measurement(lane, kernel, samples, beside.get((lane, kernel), []))
             for lane, found in alone.items()
             for kernel, samples in found.items()
         ]
-        measurements = self._with_launches(measurements, halves)
+        measurements = self._with_every_part(measurements, halves)
         watts = {self._devices[lane].name: (self._busy_watts(lane), idle[lane]) for lane in alone}
         memory = {d.name: d.memory_mb for d in self._devices if d.kind == "gpu"}
         busy = OTHERS_BUSY if beside else 0.0
@@ -113,14 +112,20 @@ class Calibration:
     def _kernels(self, lane: int) -> list[Kernel]:
         return [Kernel(kind, size) for kind in self.kinds if self._bench.runs(lane, kind) for size in self.sizes]
 
-    def _alone(self) -> dict[int, dict[Kernel, list[Sample]]]:
+    def _alone(self) -> tuple[dict[int, dict[Kernel, list[Sample]]], dict[tuple[int, Kernel], float]]:
         """Every kernel on every lane while the others are idle; a first round does not count.
 
         Lanes take turns and kernels come in an order of chance: no lane is measured at a worse time than another, and
-        none finds its data in a cache more often than in a stream of tasks.
+        none finds its data in a cache more often than in a stream of tasks. Halves are among them, so that both are
+        measured alike.
+
+        Returns:
+            The samples of whole kernels by lane; and by lane and whole kernel for how many seconds its half occupies
+            the lane, where tasks can be split.
         """
         found: dict[int, dict[Kernel, list[Sample]]] = {
-            lane: {kernel: [] for kernel in self._kernels(lane)} for lane in range(len(self._devices))
+            lane: {kernel: [] for whole in self._kernels(lane) for kernel in (whole, *self._half(lane, whole))}
+            for lane in range(len(self._devices))
         }
         for number in range(self.repeats + 1):
             for lane, kernels in found.items():
@@ -130,7 +135,23 @@ class Calibration:
                     if number:
                         kernels[sample.kernel].append(sample)
             self.progress("alone", number + 1)
-        return found
+        halves = {
+            (lane, Kernel(kernel.kind, kernel.size)): median(s.occupied for s in samples)
+            for lane, kernels in found.items()
+            for kernel, samples in kernels.items()
+            if kernel.share < 1.0
+        }
+        wholes = {
+            lane: {k: samples for k, samples in kernels.items() if k.share == 1.0} for lane, kernels in found.items()
+        }
+        return wholes, halves
+
+    def _half(self, lane: int, kernel: Kernel) -> tuple[Kernel, ...]:
+        """The half of a kernel that a lane gets of a split; nothing where there are none."""
+        pair = self._pair()
+        if pair is None or lane not in pair or not self._bench.divisible(kernel.kind):
+            return ()
+        return (replace(kernel, begin=pair.index(lane) * HALF, share=HALF),)
 
     def _all(self, lane: int, kernels: Iterator[Kernel], samples: list[Sample]) -> None:
         """Samples of kernels one after the other, each in the list before the next kernel is asked for."""
@@ -176,12 +197,18 @@ class Calibration:
     def _busy_watts(self, lane: int) -> float:
         """Joules a second while a lane is kept busy, the median over kernels at their largest."""
 
-        def keep_busy(kind: str) -> None:
+        def keep_busy(kernel: Kernel) -> None:
             samples: list[Sample] = []
-            self._all(lane, _for_a_while(Kernel(kind, self.sizes[-1]), samples), samples)
+            self._all(lane, _for_a_while(kernel, samples), samples)
 
-        kinds = [kind for kind in self.kinds if self._bench.runs(lane, kind)] if self._meter(lane) else []
-        return median(self._watts(lane, partial(keep_busy, kind)) for kind in kinds) if kinds else math.nan
+        found = []
+        for kind in self.kinds if self._meter(lane) else ():
+            if self._bench.runs(lane, kind):
+                kernel = Kernel(kind, self.sizes[-1])
+                self._all(lane, iter([kernel]), [])  # its data is made before the power counts
+                found.append(self._watts(lane, partial(keep_busy, kernel)))
+        told = [watts for watts in found if not math.isnan(watts)]
+        return median(told) if told else math.nan
 
     def _meter(self, lane: int) -> Meter | None:
         return self.meters[lane] if lane < len(self.meters) else None
@@ -213,17 +240,7 @@ class Calibration:
             None,
         )
 
-    def _halves(self) -> dict[tuple[int, Kernel], float]:
-        """Seconds for which half of a divisible kernel occupies the lanes of a pair alone, by lane and whole kernel."""
-        return {
-            (lane, kernel): median(s.occupied for s in self._repeated({lane: half}))
-            for place, lane in enumerate(self._pair() or ())
-            for kernel in self._kernels(lane)
-            if self._bench.divisible(kernel.kind)
-            for half in [replace(kernel, begin=place * HALF, share=HALF)]
-        }
-
-    def _with_launches(
+    def _with_every_part(
         self, measurements: Sequence[Measurement], halves: dict[tuple[int, Kernel], float]
     ) -> list[Measurement]:
         """With what every part pays, where half of a kernel was timed: as much as two halves take more than the whole.
@@ -236,8 +253,9 @@ class Calibration:
         }
         found = []
         for m in measurements:
-            half = timed.get((m.kind, int(m.size), hardware[m.device]), 0.0)
-            found.append(m.with_launch(min(max(2.0 * half - m.seconds, m.launch), m.seconds)))
+            half = timed.get((m.kind, int(m.size), hardware[m.device]))
+            more = 0.0 if half is None else min(max(2.0 * half - m.seconds, m.launch), m.seconds)
+            found.append(replace(m, every_part=more))
         return found
 
     def _together(
@@ -259,12 +277,6 @@ class Calibration:
             rounds = [self._round(both) for _ in range(FEWEST_REPEATS)]
             stretches.append(median(rounds) / max(apart) - 1.0)
         return Together(tuple(stretches)) if stretches else None
-
-    def _repeated(self, kernels: dict[int, Kernel]) -> list[Sample]:
-        samples: list[Sample] = []
-        while len(samples) < self.repeats and not _enough(samples):
-            samples += self._bench.samples({n: iter([k]) for n, k in kernels.items()})
-        return samples
 
     def _round(self, halves: dict[int, Kernel]) -> float:
         """Seconds until both halves have ended."""

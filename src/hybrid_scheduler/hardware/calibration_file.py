@@ -26,8 +26,11 @@ COLUMNS = {
     "transfer_s": "transfer",
     "scatter": "scatter",
     "slowdown": "slowdown",
+    "every_part_s": "every_part",
 }
 """The columns of the table, and the attribute of `Measurement` that each holds."""
+OPTIONAL = "every_part_s"
+"""A table of before this was measured is still read."""
 NOT_NEGATIVE = Range(0.0, 1e9)
 PARSERS = {
     "kind": parse_texts,
@@ -69,20 +72,24 @@ def write_calibration(path: Path, measurements: Iterable[Measurement]) -> None:
 
 
 def read_calibration(
-    path: Path, others_busy: float = 0.0, at_work: Mapping[str, float] = MappingProxyType({})
+    path: Path,
+    others_busy: float = 0.0,
+    at_work: Mapping[str, float] = MappingProxyType({}),
+    pause: Mapping[str, float] = MappingProxyType({}),
 ) -> CalibratedCost:
     """The cost model of a table of measurements; the rest is as for `CalibratedCost`.
 
     Raises:
         InvalidInputError: Names file, line, column and the rule that is broken.
     """
-    file = read_columns(path, PARSERS)
-    rows = zip(*(_plain(file.columns[name]) for name in COLUMNS), strict=True)
-    measurements = [Measurement(**dict(zip(COLUMNS.values(), row, strict=True))) for row in rows]
+    file = read_columns(path, PARSERS, optional=(OPTIONAL,))
+    there = {name: attribute for name, attribute in COLUMNS.items() if name in file.columns}
+    rows = zip(*(_plain(file.columns[name]) for name in there), strict=True)
+    measurements = [Measurement(**dict(zip(there.values(), row, strict=True))) for row in rows]
     for number, measurement in enumerate(measurements):
         if not measurement.seconds > 0.0:
             raise file.error(number, "compute_s", "the times of a measurement must add up to more than 0 seconds")
-    return CalibratedCost(measurements, others_busy, at_work)
+    return CalibratedCost(measurements, others_busy, at_work, pause)
 
 
 def _plain(column: Sequence[object] | np.ndarray) -> list[object]:
@@ -103,9 +110,11 @@ def _node_text(machine: CalibratedMachine, table: str) -> str:
         lines.append("# Devices share cores' memory and links: how much of the time the others are taken to be busy.")
         lines.append(f"others_busy: {machine.others_busy:g}")
     if machine.at_work:
-        lines.append("# How many times as long as that tasks occupied each device in a stream.")
-        factors = ", ".join(f"{device}: {factor:.4g}" for device, factor in machine.at_work.items())
-        lines.append(f"at_work: {{{factors}}}")
+        lines.append("# How many times as long as that tasks ran on each device in a stream.")
+        lines.append(f"at_work: {_by_device(machine.at_work)}")
+    if machine.pause:
+        lines.append("# Seconds between two tasks of a stream while a device had more to do, instead of the launch.")
+        lines.append(f"pause: {_by_device(machine.pause)}")
     lines.append("physics:")
     lines.append("  # The median scatter of repeated runs.")
     lines.append(f"  noise: {machine.noise:.4g}")
@@ -115,6 +124,10 @@ def _node_text(machine: CalibratedMachine, table: str) -> str:
     else:
         lines.append("  # coexecution_penalty was not measured (nothing was split): the default.")
     return "\n".join([*lines, ""])
+
+
+def _by_device(figures: Mapping[str, float]) -> str:
+    return "{" + ", ".join(f"{device}: {figure:.4g}" for device, figure in figures.items()) + "}"
 
 
 def _device_text(machine: CalibratedMachine, device: Device) -> str:

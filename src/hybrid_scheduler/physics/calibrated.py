@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from types import MappingProxyType
 
 import numpy as np
 
 from hybrid_scheduler.model.errors import InvalidInputError, UnknownNameError
+from hybrid_scheduler.model.ranges import Range, within
 from hybrid_scheduler.model.task import FloatArray, IntArray, TaskBatch
 from hybrid_scheduler.model.task_columns import FIXED, SHARED
 from hybrid_scheduler.physics.device import ClusterSpec
@@ -18,6 +18,9 @@ from hybrid_scheduler.physics.device import ClusterSpec
 LEAST_SECONDS = 1e-12
 NOISE = 0.2
 """A relative error or a scatter above this is named as noise."""
+AT_WORK = Range(1e-3, 1e3)
+PAUSES = Range(0.0, 1e3)
+"""What a machine can be at work, compared with its kernels one by one."""
 SLACK = 1e-9
 """How far a size may lie outside those measured, relatively: a size that was written and read is the same size."""
 
@@ -30,12 +33,14 @@ class Measurement:
         kind: Which kernel.
         size: Its size.
         device: The device's name.
-        launch: What every part pays whatever its share, as far as that was measured.
+        launch: Sending, preparing and reporting: every part pays it, whatever its share.
         compute: The rest of what is neither launch nor transfer.
         transfer: The way of the data to the device and back; 0 on a CPU.
         scatter: Deviation of the logarithm of the time over repeated runs.
         slowdown: How much longer all of it takes while the machine's other devices are busy, relatively; 0 where nobody
             measured.
+        every_part: What every part pays whatever its share, launch included; 0 where nobody measured, and then it is
+            the launch.
     """
 
     kind: str
@@ -46,16 +51,12 @@ class Measurement:
     transfer: float = 0.0
     scatter: float = 0.0
     slowdown: float = 0.0
+    every_part: float = 0.0
 
     @property
     def seconds(self) -> float:
         """The whole task."""
         return self.launch + self.compute + self.transfer
-
-    def with_launch(self, launch: float) -> Measurement:
-        """The same seconds, so many of which every part pays; they are no longer in compute, nor in transfer then."""
-        transfer = min(self.transfer, max(self.seconds - launch, 0.0))
-        return replace(self, launch=launch, compute=max(self.seconds - launch - transfer, 0.0), transfer=transfer)
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Curve:
     transfer: FloatArray
     scatter: FloatArray
     slowdown: FloatArray
+    every_part: FloatArray
 
     @classmethod
     def of(cls, measurements: Iterable[Measurement]) -> Curve:
@@ -85,16 +87,27 @@ class Curve:
         """One column at other sizes: linear in the logarithms of size and value."""
         return _between(self.size, values, size)
 
-    def times(self, size: FloatArray, others_busy: float) -> tuple[FloatArray, FloatArray]:
+    def times(
+        self, size: FloatArray, others_busy: float, at_work: float = 1.0, pause: float | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """`FIXED` and `SHARED` seconds at other sizes.
 
-        Run and transfer are interpolated, each for itself; of the run, the launch is what every part pays.
+        Run and transfer are interpolated, each for itself. Of their sum every part pays what halves have shown, at
+        least the launch.
+
+        Args:
+            size: The sizes.
+            others_busy: See `CalibratedCost`.
+            at_work: Stretches all but the launch.
+            pause: Comes in the place of the launch.
         """
-        run, launch = self.at(self.run, size), self.at(self.launch, size)
-        shared = np.maximum(run - launch, 0.0) + self.at(self.transfer, size)
-        slowdown = np.interp(np.log(size), np.log(self.size), self.slowdown)
-        stretch = 1.0 + others_busy * slowdown
-        return launch * stretch, shared * stretch
+        launch = self.at(self.launch, size)
+        whole = self.at(self.run, size) + self.at(self.transfer, size)
+        fixed = np.minimum(self.at(np.maximum(self.every_part, self.launch), size), whole)
+        beside = 1.0 + others_busy * np.interp(np.log(size), np.log(self.size), self.slowdown)
+        stretch = beside * at_work
+        between = launch * beside if pause is None else pause
+        return between + np.maximum(fixed - launch, 0.0) * stretch, (whole - fixed) * stretch
 
     def errors(self) -> list[float]:
         """Relative error of the whole time at every inner size when it is left out: plain cross-validation."""
@@ -142,7 +155,9 @@ class CalibratedCost:
         measurements: What was measured.
         others_busy: The share of the time, 0 to 1, in which a task's device is taken to have busy neighbours, which
             slow it down as measured.
-        at_work: By device, how many times as long as that a task in a stream occupies it; 1 where nobody measured.
+        at_work: By device, how many times as long as that a task in a stream runs there; 1 where nobody measured.
+        pause: By device, the seconds between two tasks there while it has more to do, which come in the place of the
+            launch; where nobody measured, they are the launch.
     """
 
     def __init__(
@@ -150,6 +165,7 @@ class CalibratedCost:
         measurements: Iterable[Measurement],
         others_busy: float = 0.0,
         at_work: Mapping[str, float] = MappingProxyType({}),
+        pause: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         if not 0.0 <= others_busy <= 1.0:
             raise InvalidInputError(f"others_busy is {others_busy}, but it must be a share from 0 to 1")
@@ -161,12 +177,12 @@ class CalibratedCost:
         if not grouped:
             raise InvalidInputError("there are no measurements; calibrate at least one kernel of one size")
         self.curves: Mapping[tuple[str, str], Curve] = {key: Curve.of(rows) for key, rows in grouped.items()}
-        for device, factor in at_work.items():
-            if device not in self.devices:
-                raise UnknownNameError("device of at_work", device, self.devices)
-            if not 0.0 < factor < math.inf:
-                raise InvalidInputError(f"at_work of {device} is {factor}, but it must be a factor above 0")
-        self.at_work = dict(at_work)
+        for name, figures, allowed in (("at_work", at_work, AT_WORK), ("pause", pause, PAUSES)):
+            for device, figure in figures.items():
+                if device not in self.devices:
+                    raise UnknownNameError(f"device of {name}", device, self.devices)
+                within(f"{name} of {device}", figure, allowed.low, allowed.high)
+        self.at_work, self.pause = dict(at_work), dict(pause)
 
     @property
     def moves_memory(self) -> bool:
@@ -189,11 +205,16 @@ class CalibratedCost:
         for index in np.unique(tasks.kind_index):
             rows = np.flatnonzero(tasks.kind_index == index)
             for column, device in enumerate(cluster.names):
-                curve = self._curve(tasks.kinds[index], device)
-                size = tasks.size[rows]
-                self._refuse_outside(tasks, rows, curve, device)
-                result[rows, FIXED, column], result[rows, SHARED, column] = curve.times(size, self.others_busy)
-        return result * [self.at_work.get(device, 1.0) for device in cluster.names]
+                kind, size = tasks.kinds[index], tasks.size[rows]
+                self._refuse_outside(tasks, rows, self._curve(kind, device), device)
+                result[rows, FIXED, column], result[rows, SHARED, column] = self.times_on(device, kind, size)
+        return result
+
+    def times_on(self, device: str, kind: str, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """`FIXED` and `SHARED` seconds of one kernel on one device, of sizes within those that were measured."""
+        return self._curve(kind, device).times(
+            size, self.others_busy, self.at_work.get(device, 1.0), self.pause.get(device)
+        )
 
     def size_range(self, kinds: Sequence[str]) -> tuple[float, float]:
         """The sizes that were measured of all these kernels on every device.

@@ -7,10 +7,10 @@ against the calibrated ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import chain
-from statistics import median
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from statistics import fmean, median
 
 import numpy as np
 
@@ -30,12 +30,29 @@ from hybrid_scheduler.scenario.sources import KernelTasks
 from hybrid_scheduler.schedulers.registry import create_scheduler
 from hybrid_scheduler.workloads.kernel_preset import KernelPreset
 
-AT_WORK = "at work"
+PHASE = "at work"
 """The phase of a calibration that this is."""
-TASKS, STREAMS = 150, 3
-SCHEDULER = "mct"
-"""Places whole tasks by their times, so that every device does what it is good for."""
+AT_ONCE, LATER = "mct", "sjf"
+"""Who places the tasks: one who queues them on devices at once, and one who lets them wait. Both go by their times, so
+that every device does what it is good for."""
+STREAMS = (AT_ONCE, LATER, AT_ONCE, LATER)
+TASKS, FEWEST_TASKS = 150, 30
+STREAM_SECONDS = 60.0
+"""A stream has fewer tasks where so many would arrive for longer than this."""
 SALT = 0x3A7
+
+
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """What a stream shows of one device.
+
+    Attributes:
+        stretch: How many times as long as foretold whole tasks ran; None where there was none.
+        pause: Seconds between two parts while there was more to do, in the mean; None where that never was so.
+    """
+
+    stretch: float | None
+    pause: float | None
 
 
 def calibrate_machine(calibration: Calibration, tasks: int = TASKS) -> CalibratedMachine:
@@ -46,67 +63,91 @@ def calibrate_machine(calibration: Calibration, tasks: int = TASKS) -> Calibrate
         InvalidInputError: A kernel raised an error or was too large.
     """
     machine = calibration.run()
-    stretches = at_work(calibration.lanes, machine, tasks, calibration.seed)
-    calibration.progress(AT_WORK, calibration.repeats + 1)
-    return replace(machine, at_work=stretches)
+
+    def progress(streams: int) -> None:
+        calibration.progress(PHASE, round((calibration.repeats + 1) * streams / len(STREAMS)))
+
+    return at_work(calibration.lanes, machine, tasks, calibration.seed, progress)
 
 
-def at_work(lanes: Lanes, machine: CalibratedMachine, count: int, seed: int) -> dict[str, float]:
-    """How many times as long as measured tasks occupy each device in a stream; devices without a task are left out.
+def at_work(
+    lanes: Lanes, machine: CalibratedMachine, count: int, seed: int, progress: Callable[[int], None] = lambda _: None
+) -> CalibratedMachine:
+    """The machine, with how its devices are at work in streams of tasks; those without a task stay as they are.
 
-    The median of `STREAMS` streams, since something else on the machine may disturb one.
+    Of every figure the median of all streams, since something else on the machine may disturb one.
 
     Args:
         lanes: The lanes that were measured; all are up and idle.
         machine: What was measured.
-        count: Tasks of a stream.
+        count: Tasks of a stream, at most.
         seed: Of the calibration. The streams are no other's of the same seed.
+        progress: Told how many streams are done.
 
     Raises:
         LaneError: A lane was lost, or a task failed.
     """
-    world = World(machine.cluster, Physics(cost=machine.cost))
+    physics = Physics(cost=machine.cost)
+    if machine.together is not None:
+        physics = replace(physics, coexecution_penalty=machine.together.penalty)
+    world = World(machine.cluster, physics)
     source = KernelTasks.known_to(KernelPreset(), machine.cost)
-    seeds = np.random.SeedSequence([seed, SALT]).generate_state(STREAMS).tolist()
-    streams = [from_zero(Scenario(source, world, count, Load(DEFAULT_LOAD), each).batch()) for each in seeds]
+    load = Load(DEFAULT_LOAD)
+    rate = DEFAULT_LOAD * Scenario(source, world, count, load, seed).capacity
+    count = min(count, max(FEWEST_TASKS, round(rate * STREAM_SECONDS)))
+    seeds = np.random.SeedSequence([seed, SALT]).generate_state(len(STREAMS)).tolist()
+    streams = [from_zero(Scenario(source, world, count, load, each).batch()) for each in seeds]
     works = [tuple(kernel_works(tasks, seed)) for tasks in streams]
     _get_ready(lanes, KernelsReady(tuple(chain.from_iterable(works))))
     used = lanes if isinstance(lanes, ReusedLanes) else ReusedLanes(lanes)
-    found: dict[str, list[float]] = {}
-    for tasks, todo in zip(streams, works, strict=True):
-        run = RealRace(tasks, todo, used, world.physics, limit=JOB_SECONDS, seed=seed).run(create_scheduler(SCHEDULER))
+    # What runs, without what lies between two tasks.
+    running = replace(machine, pause=dict.fromkeys(world.cluster.names, 0.0)).cost
+    found: dict[str, list[AtWork]] = {name: [] for name in world.cluster.names}
+    for number, (name, tasks, todo) in enumerate(zip(STREAMS, streams, works, strict=True)):
+        race = RealRace(tasks, todo, used, world.physics, limit=JOB_SECONDS, seed=seed)
+        run = race.run(create_scheduler(name))
         if run.failures:
             raise LaneError(f"{len(run.failures)} tasks of a stream failed: {next(iter(run.failures.values()))}")
-        foretold = machine.cost.times(tasks, world.cluster).sum(axis=1)
-        for name, factor in stretches(world.cluster.names, list(run.outcomes), foretold).items():
-            found.setdefault(name, []).append(factor)
-    return {name: median(factors) for name, factors in found.items()}
+        outcomes = list(run.outcomes)
+        if any(part.lost for outcome in outcomes for part in outcome.parts):
+            raise LaneError("a lane was lost during a stream; calibrate again")
+        foretold = running.times(tasks, world.cluster).sum(axis=1)
+        for device, shown in shown_by(world.cluster.names, outcomes, foretold).items():
+            # A device may be idle because who lets tasks wait wants it so.
+            found[device].append(shown if name == AT_ONCE else replace(shown, pause=None))
+        progress(number + 1)
+    return replace(machine, at_work=_medians(found, "stretch"), pause=_medians(found, "pause"))
 
 
-def stretches(names: Sequence[str], outcomes: Sequence[Outcome], foretold: FloatArray) -> dict[str, float]:
-    """How many times as long as foretold tasks occupied each device, in sum.
-
-    A task occupies its device while it runs, and as long as a device that has more to do is idle between two tasks in
-    the mean.
+def shown_by(names: Sequence[str], outcomes: Sequence[Outcome], foretold: FloatArray) -> dict[str, AtWork]:
+    """What a stream shows of each device.
 
     Args:
         names: Of the devices.
-        outcomes: Of whole tasks.
+        outcomes: Of the tasks, none of them lost.
         foretold: A row per outcome, its seconds on every device.
     """
     found = {}
     for column, name in enumerate(names):
-        rows = [row for row, outcome in enumerate(outcomes) if outcome.parts[0].device == name]
-        if not rows:
-            continue
-        rows.sort(key=lambda row: outcomes[row].parts[0].start)
-        starts, ends = (np.array([getattr(outcomes[row].parts[0], end) for row in rows]) for end in ("start", "end"))
-        arrivals = np.array([outcomes[row].arrival_time for row in rows])
-        has_more = arrivals[1:] < ends[:-1]
-        pauses = (starts[1:] - ends[:-1])[has_more]
-        occupied = float((ends - starts).sum()) + len(rows) * (float(pauses.mean()) if len(pauses) else 0.0)
-        found[name] = occupied / float(foretold[rows, column].sum())
+        wholes = [row for row, outcome in enumerate(outcomes) if [part.device for part in outcome.parts] == [name]]
+        took = sum(outcomes[row].parts[0].end - outcomes[row].parts[0].start for row in wholes)
+        stretch = took / float(foretold[wholes, column].sum()) if wholes else None
+        parts = sorted(
+            (part.start, part.end, outcome.arrival_time)
+            for outcome in outcomes
+            for part in outcome.parts
+            if part.device == name
+        )
+        pauses = [start - end for (_, end, _), (start, _, arrival) in pairwise(parts) if arrival < end]
+        found[name] = AtWork(stretch, fmean(pauses) if pauses else None)
     return found
+
+
+def _medians(found: Mapping[str, Sequence[AtWork]], figure: str) -> dict[str, float]:
+    """Of each device, over the streams that show it; devices of which none does are left out."""
+    known = {name: [getattr(each, figure) for each in shown] for name, shown in found.items()}
+    known = {name: [value for value in values if value is not None] for name, values in known.items()}
+    return {name: median(values) for name, values in known.items() if values}
 
 
 def _get_ready(lanes: Lanes, work: Work) -> None:
@@ -120,8 +161,9 @@ def _get_ready(lanes: Lanes, work: Work) -> None:
         lanes.send(lane, Job(0, work, limit=JOB_SECONDS))
     while unfinished:
         for event in lanes.wait(JOB_SECONDS):
-            if not isinstance(event, Report) or event.ending is not Ending.DONE:
-                raise LaneError(
-                    f"{lanes.cluster.names[event.lane]} was lost while it got ready for a stream; try again"
-                )
+            name = lanes.cluster.names[event.lane]
+            if not isinstance(event, Report):
+                raise LaneError(f"{name} was lost while it got ready for a stream; try again")
+            if event.ending is not Ending.DONE:
+                raise LaneError(f"{name} cannot get ready for a stream: {event.error}") from event.error
             unfinished.discard(event.lane)

@@ -222,7 +222,7 @@ class ScenarioOptions:
                     raise InvalidInputError(
                         f"the node is calibrated ({file.calibration}), so {name} says nothing; leave it out"
                     )
-            return read_calibration(Path(file.calibration), file.others_busy, file.at_work)
+            return read_calibration(Path(file.calibration), file.others_busy, file.at_work, file.pause)
         if table is None:
             return FormulaCost(config.physics.speedup if self.speedup is None else self.speedup)
         return TableCost(table.seconds, tuple(table.tasks.task_id.tolist()), table.device_names)

@@ -156,7 +156,9 @@ def test_what_warms_up_for_too_long_leaves_out_the_large(
 def test_before_a_stream_every_size_runs_and_the_data_of_all_is_there(
     made: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel_work, "STORE", kernel_work._Store(2 * FLOATS * 100**2 + FLOATS * 60_000))
+    monkeypatch.setattr(
+        kernel_work, "STORE", kernel_work._Store(2 * FLOATS * 100**2 + FLOATS * 60_000, spare=lambda: 0.0)
+    )
     monkeypatch.setattr(kernels_ready, "STORE", kernel_work.STORE)
     ran: list[tuple[str, int]] = []
     for name, rows in (("matmul", 1), ("sort", 1000)):

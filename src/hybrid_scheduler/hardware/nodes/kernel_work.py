@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import torch
 
 WARM_UP_SECONDS: Final = 60.0
+SHARES: Final = (0.25, 0.5, 0.75)
+"""An accelerator's library chooses its programs by the shape, and parts of a task have other shapes than the whole."""
 KEPT_BYTES: Final = 1 << 30
 """How much data of earlier tasks a lane keeps in any case, and more while half of the memory is free. The latest task's
 stays however large it is."""
@@ -103,7 +105,8 @@ class KernelWarmUp(WholeWork):
     """What a lane runs before it is up: every kind and size once, so that no task pays for a kernel's first call.
 
     Loading PyTorch and starting the device are done then, too. On an accelerator the result of every kind is compared
-    with the CPU's. After `WARM_UP_SECONDS`, what is left is left out: that is large, and its first call matters little.
+    with the CPU's, and parts of what can be split run as well. After `WARM_UP_SECONDS`, what is left is left out: that
+    is large, and its first call matters little.
 
     Attributes:
         works: The tasks to expect, in this order.
@@ -136,8 +139,10 @@ class KernelWarmUp(WholeWork):
             if place.kind == "gpu" and work.kind not in seen:
                 _check(work, place)
             seen.add(work.kind)
-            work.prepare(place, 0.0, 1.0)
-            work.run(place, 0.0, 1.0)
+            in_parts = place.kind == "gpu" and work.divisible and work.size * min(SHARES) >= 1.0
+            for part in (1.0, *(SHARES if in_parts else ())):
+                work.prepare(place, 0.0, part)
+                work.run(place, 0.0, part)
         return WorkResult()
 
 

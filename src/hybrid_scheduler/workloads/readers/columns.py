@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,8 @@ from hybrid_scheduler.workloads.csv_columns import bad_cell, shown
 from hybrid_scheduler.workloads.csv_trace import missing_column
 
 
-def read_columns(path: Path, parsers: Mapping[str, Parser]) -> CsvFile:
-    """Read these columns of a file; all must be there, further ones are left alone.
+def read_columns(path: Path, parsers: Mapping[str, Parser], optional: Collection[str] = ()) -> CsvFile:
+    """Read these columns of a file; all but the optional ones must be there, further ones are left alone.
 
     Raises:
         InvalidInputError: Names file, line, column and the rule that is broken.
@@ -23,9 +23,9 @@ def read_columns(path: Path, parsers: Mapping[str, Parser]) -> CsvFile:
 
     def choose(header: tuple[str, ...]) -> Mapping[str, Parser]:
         for required in parsers:
-            if required not in header:
+            if required not in header and required not in optional:
                 raise missing_column(path, required, [name for name in header if name not in parsers], header)
-        return parsers
+        return {name: parser for name, parser in parsers.items() if name in header}
 
     return read_cells(path, choose)
 
