@@ -17,6 +17,7 @@ TrainTasks = Annotated[
 ]
 
 
+@options.start(TrainTasks)
 @options.scenario(
     *("tasks", "preset", "trace", "format", "table", "estimates", "rate", "load", "warmup", "isolated"),
     *("dependency_prob", "max_dependencies", "gpus", "cpus", "cluster", "speedup", "split", "cost", "memory_policy"),
@@ -26,10 +27,7 @@ def compare(
     *,
     schedulers: options.Names = None,
     asked: options.Asked,
-    weights: options.Weights = None,
-    energy_weight: options.EnergyWeight = None,
-    train_tasks: TrainTasks = None,
-    model: options.Model = None,
+    start: options.Asked,
     store: options.Store = False,
     json: options.Json = None,
     config: options.Config = None,
@@ -52,6 +50,5 @@ def compare(
     check_writable(json)
     settings = load_config(config)
     scenario = ScenarioOptions(**asked).scenario(settings)
-    start = Start.chosen(model, train_tasks, weights, energy_weight)
-    contestants = contestants_of(schedulers, settings, scenario.seed, start)
+    contestants = contestants_of(schedulers, settings, scenario.seed, Start.chosen(**start))
     run_contest(Contest(scenario, contestants), json, store=store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
@@ -156,7 +156,8 @@ Json = Annotated[str | None, optional("Write the result as JSON; - is standard o
 Config = Annotated[Path | None, optional("Defaults; config.yaml in the working folder, if there.", "FILE")]
 
 Asked = dict[str, Any]
-"""What is asked of a scenario: arguments of `ScenarioOptions`."""
+"""What is asked of a scenario, arguments of `ScenarioOptions`; or of learners, those of `Start.chosen`."""
+Command = Callable[..., None]
 OF_SCENARIO = {
     "tasks": Tasks,
     "preset": Preset,
@@ -191,29 +192,40 @@ def _parameter(name: str, annotation: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=annotation)
 
 
-def scenario(*names: str, **own: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command that takes `asked: Asked` options of its scenario in that place.
+def _in_place_of(place: str, offered: Mapping[str, Any]) -> Callable[[Command], Command]:
+    """Give a command these options instead of one parameter, which gets what was said as a dictionary."""
 
-    Args:
-        names: Which, in the order in which the command's help shows them.
-        own: Those that the command describes in its own words, by the name that `ScenarioOptions` has for them.
-    """
-    wanted = tuple(dict.fromkeys((*names, *own)))
-
-    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    def with_options(command: Command) -> Command:
         shown: list[inspect.Parameter] = []
         for parameter in inspect.signature(command, eval_str=True).parameters.values():
-            if parameter.name == "asked":
-                shown += [_parameter(name, own.get(name, OF_SCENARIO.get(name))) for name in wanted]
+            if parameter.name == place:
+                shown += [_parameter(name, annotation) for name, annotation in offered.items()]
             else:
                 shown.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
         @wraps(command)
         def called(**values: Any) -> None:
-            command(asked={name: values.pop(name) for name in wanted}, **values)
+            command(**{place: {name: values.pop(name) for name in offered}}, **values)
 
         called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         called.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
         return called
 
     return with_options
+
+
+def scenario(*names: str, **own: Any) -> Callable[[Command], Command]:
+    """Give a command that takes `asked: Asked` options of its scenario in that place.
+
+    Args:
+        names: Which, in the order in which the command's help shows them.
+        own: Those that the command describes in its own words, by the name that `ScenarioOptions` has for them.
+    """
+    return _in_place_of("asked", {name: own.get(name, OF_SCENARIO.get(name)) for name in (*names, *own)})
+
+
+def start(train_tasks: Any) -> Callable[[Command], Command]:
+    """Give a command that takes `start: Asked` what `Start.chosen` takes in that place; `train_tasks` in its words."""
+    return _in_place_of(
+        "start", {"weights": Weights, "energy_weight": EnergyWeight, "train_tasks": train_tasks, "model": Model}
+    )

@@ -70,6 +70,7 @@ TrainTasks = Annotated[
 ]
 
 
+@options.start(TrainTasks)
 @options.scenario(
     *("tasks", "preset", "trace", "format", "rate", "load", "warmup", "cluster", "seed"),
     tasks=Tasks,
@@ -84,10 +85,7 @@ def run(
     node: Node = "machine",
     lanes: Lanes = None,
     limit: Limit = 300.0,
-    weights: options.Weights = None,
-    energy_weight: options.EnergyWeight = None,
-    train_tasks: TrainTasks = None,
-    model: options.Model = None,
+    start: options.Asked,
     store: options.Store = False,
     json: options.Json = None,
     config: options.Config = None,
@@ -111,7 +109,7 @@ def run(
         schedulers,
         ScenarioOptions(**asked),
         load_config(config),
-        Start.chosen(model, train_tasks, weights, energy_weight, packaged=False),
+        Start.chosen(**start, packaged=False),
         node=node,
         cpu_lanes=lanes,
         limit=limit,
