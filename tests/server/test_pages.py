@@ -42,6 +42,7 @@ def test_browsers_get_the_plain_page_until_the_dashboard_is_built(unbuilt: Servi
     script = unbuilt.client.get("/plain.js")
     assert script.status_code == 200
     assert "javascript" in script.headers["content-type"]
+    assert unbuilt.client.get("/assets/none.js").status_code == 404
 
 
 def test_the_plain_page_needs_nothing_from_elsewhere_and_no_inline_script() -> None:

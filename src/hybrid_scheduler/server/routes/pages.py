@@ -67,10 +67,14 @@ class AssetFiles(StaticFiles):
     def __init__(self) -> None:
         super().__init__(directory=STATIC / "assets", check_dir=False)
 
+    async def check_config(self) -> None:
+        """Where the dashboard is not built there are no files; the base class would call it a mistake in the set-up."""
+        if not (STATIC / "assets").is_dir():
+            raise HTTPException(404)
+        await super().check_config()
+
     async def get_response(self, path: str, scope: Scope) -> Response:
         """The file."""
-        if not (STATIC / "assets").is_dir():
-            raise HTTPException(404)  # not built; the base class would call it a mistake in the set-up
         response = await super().get_response(path, scope)
         response.headers["Cache-Control"] = UNCHANGING
         return response
