@@ -87,6 +87,11 @@ describe("the story", () => {
       "At 20 % load everybody keeps up. Mean response lately: oracle 500\u00a0ms and greedy 1.00\u00a0s.",
     );
   });
+  it("has figures however rare updates are", () => {
+    const frames = racing({ greedy: ofAll(1, 3) });
+    const story = frames.reduce((value, each) => observe(value, each, each.seq * 10_000), newStory(1));
+    expect(words(1, story, frames.at(-1) ?? (null as never), CAST, 30_000)).toMatch(/lately: greedy 1.00\u00a0s\./);
+  });
   it("says who broke only when a backlog has been growing for three seconds", () => {
     const crowd = racing({ greedy: ofAll(1, 6) }, [["greedy"], ["greedy"], [], ["greedy"], ["greedy"], ["greedy"]]);
     expect(told(crowd).broken).toEqual([]);

@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 from served_dashboard import ServedDashboard
 
 UPDATES = 3000
-MOST_SECONDS = 400
+MOST_SECONDS = 1500
+"""A busy machine shows two updates a second; how fast a quiet one is, `benchmarks/dashboard.py` measures."""
 LOST = "WebSocket connection|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|503"
 """What a page complains about while a service stops or starts; 503 is what it says when it is about to."""
 

@@ -88,7 +88,9 @@ export function lately(story: Story, name: string, since = Number.NEGATIVE_INFIN
 
 /** The story after another update. */
 export function observe(story: Story, update: SimulationUpdate, at: number): Story {
-  const kept = story.snapshots.filter((snapshot) => at - snapshot.at <= LATELY_MS / story.pace);
+  // However rare updates are, the last one is there to compare with.
+  const oldest = Math.min(at - LATELY_MS / story.pace, story.snapshots.at(-1)?.at ?? at);
+  const kept = story.snapshots.filter((snapshot) => snapshot.at >= oldest);
   const next = { ...story, snapshots: [...kept, { at, sums: sumsOf(update) }] };
   next.overloadedSince = Object.fromEntries(
     update.comparison
