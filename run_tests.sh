@@ -6,18 +6,17 @@
 # needs a server, a database, a browser, training or patience. The whole decides.
 set -euo pipefail
 
-fast_tests=(
-    tests/model tests/physics tests/cluster tests/learning tests/workloads tests/metrics tests/engine tests/testing
-    tests/hardware tests/schedulers/test_policies.py tests/schedulers/test_scheduler_registry.py
-    tests/schedulers/test_colours.py tests/experiments/test_statistics.py tests/test_*.py
-)
-
 source "$(dirname -- "${BASH_SOURCE[0]}")/scripts/environment.sh"
 source "$root/scripts/dashboard.sh"
 source "$root/scripts/browser.sh"
 source "$root/scripts/prometheus.sh"
 ensure_environment
 cd -- "$root"
+fast_tests=(
+    tests/model tests/physics tests/cluster tests/learning tests/workloads tests/metrics tests/engine tests/testing
+    tests/hardware tests/schedulers/test_policies.py tests/schedulers/test_scheduler_registry.py
+    tests/schedulers/test_colours.py tests/experiments/test_statistics.py tests/test_*.py
+)
 
 whole='' fast=''
 if [[ ${1:-} == --fast ]]; then
@@ -58,6 +57,7 @@ if [[ $whole ]]; then
     # Of the fast tests only: tracing would make the whole half as long again, and sees neither kernels nor subprocesses.
     check "coverage of the fast tests" "$venv/bin/python" -m pytest --quiet -n auto --dist worksteal -m "not slow" --cov \
         "${fast_tests[@]}"
+    export HMS_TESTED="${fast_tests[*]}"  # these have run, and need not run again (tests/conftest.py)
 fi
 export HMS_FAILED_CHECKS
 

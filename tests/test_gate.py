@@ -17,10 +17,12 @@ CASES = {
     "test_module_skips.py": "import pytest\n\npytest.skip('no such library', allow_module_level=True)\n",
     "test_fails_as_expected.py": "import pytest\n\n@pytest.mark.xfail\ndef test_one():\n    assert False\n",
     "test_passes.py": "def test_passes():\n    pass\n",
+    "test_is_slow.py": "import pytest\n\n@pytest.mark.slow\ndef test_is_slow():\n    pass\n",
     "test_needs_data.py": "def test_needs_data(shared_data):\n    pass\n",
 }
 
 
+OURS = ("CI", "HMS_FAILED_CHECKS", "HMS_REFERENCE_DATA", "HMS_TESTED")
 pytestmark = pytest.mark.slow  # each starts pytest anew
 
 
@@ -29,8 +31,16 @@ def closing_line(folder: Path, **environment: str) -> tuple[int, str, str]:
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
     for name, source in CASES.items():
         (folder / name).write_text(source)
-    inherited = {k: v for k, v in os.environ.items() if k not in ("CI", "HMS_FAILED_CHECKS", "HMS_REFERENCE_DATA")}
-    options = ["-p", "no:cacheprovider", "--continue-on-collection-errors", "--rootdir", str(folder)]
+    inherited = {k: v for k, v in os.environ.items() if k not in OURS}
+    options = [
+        "-o",
+        "markers=slow",
+        "-p",
+        "no:cacheprovider",
+        "--continue-on-collection-errors",
+        "--rootdir",
+        str(folder),
+    ]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(folder)],
         cwd=folder,
@@ -45,13 +55,13 @@ def closing_line(folder: Path, **environment: str) -> tuple[int, str, str]:
 def test_a_skip_is_a_skip_at_home(tmp_path: Path) -> None:
     status, _, last = closing_line(tmp_path)
     assert status == 0
-    assert "1 passed, 3 skipped, 1 xfailed" in last
+    assert "2 passed, 3 skipped, 1 xfailed" in last
 
 
 def test_a_skip_is_a_failure_in_ci(tmp_path: Path) -> None:
     status, output, last = closing_line(tmp_path, CI="true")
     assert status == 1
-    assert "1 failed, 1 passed, 1 xfailed, 2 errors" in last
+    assert "1 failed, 2 passed, 1 xfailed, 2 errors" in last
     assert "no such device" in output
     assert "no such library" in output
 
@@ -60,7 +70,7 @@ def test_only_the_data_may_be_absent_in_ci(tmp_path: Path) -> None:
     """On a public runner, which cannot have it, and says so."""
     status, output, last = closing_line(tmp_path, CI="true", HMS_REFERENCE_DATA="absent")
     assert status == 1
-    assert "1 failed, 1 passed, 1 skipped, 1 xfailed, 1 error" in last
+    assert "1 failed, 2 passed, 1 skipped, 1 xfailed, 1 error" in last
     assert "no such device" in output
 
 
@@ -68,7 +78,13 @@ def test_a_failed_check_fails_the_run(tmp_path: Path) -> None:
     status, output, last = closing_line(tmp_path, HMS_FAILED_CHECKS="mypy")
     assert status == 1
     assert "mypy" in output
-    assert "1 passed" in last
+    assert "2 passed" in last
+
+
+def test_what_ran_with_coverage_does_not_run_again(tmp_path: Path) -> None:
+    status, _, last = closing_line(tmp_path, HMS_TESTED="test_passes.py test_is_slow.py test_ski")
+    assert status == 0
+    assert "1 passed, 3 skipped, 1 deselected, 1 xfailed" in last
 
 
 @pytest.mark.parametrize("script", ["hms", "run_tests.sh", ".ci/run", "scripts/environment.sh"])
