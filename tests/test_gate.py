@@ -32,17 +32,9 @@ def closing_line(folder: Path, **environment: str) -> tuple[int, str, str]:
     for name, source in CASES.items():
         (folder / name).write_text(source)
     inherited = {k: v for k, v in os.environ.items() if k not in OURS}
-    options = [
-        "-o",
-        "markers=slow",
-        "-p",
-        "no:cacheprovider",
-        "--continue-on-collection-errors",
-        "--rootdir",
-        str(folder),
-    ]
+    options = ["-o", "markers=slow", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(folder)],
+        [sys.executable, "-m", "pytest", *options, "--rootdir", str(folder), str(folder)],
         cwd=folder,
         env=inherited | environment | {"PYTHONPATH": str(ROOT / "tests")},  # where our conftest finds its fixtures
         capture_output=True,
