@@ -55,7 +55,7 @@ if [[ $whole ]]; then
     check "dashboard lint and types" npm --prefix dashboard run --silent check
     check "dashboard tests" npm --prefix dashboard run --silent test
     # Of the fast tests only: tracing would make the whole half as long again, and sees neither kernels nor subprocesses.
-    check "coverage of the fast tests" "$venv/bin/python" -m pytest --quiet -n auto --dist worksteal -m "not slow" --cov \
+    check "fast tests, with coverage" "$venv/bin/python" -m pytest --quiet -n auto --dist worksteal -m "not slow" --cov \
         "${fast_tests[@]}"
     export HMS_TESTED="${fast_tests[*]}"  # these have run, and need not run again (tests/conftest.py)
 fi

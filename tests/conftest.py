@@ -72,7 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tested = [item for item in items if item.nodeid.startswith(starts) and not item.get_closest_marker("slow")]
     if tested:
         config.hook.pytest_deselected(items=tested)
-        items[:] = [item for item in items if item not in set(tested)]
+        known = set(tested)
+        items[:] = [item for item in items if item not in known]
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

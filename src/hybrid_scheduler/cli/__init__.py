@@ -107,9 +107,12 @@ def _noting_interrupts(interrupts: list[int]) -> Iterator[None]:
 
     One that was swallowed there, or where objects are destroyed, comes again as soon as that is over.
     """
+    again: list[threading.Timer] = []
 
     def interrupt(number: int, frame: object) -> None:
         interrupts.append(number)
+        for timer in again:  # this one is heard, and nothing shall interrupt what cleans up
+            timer.cancel()
         raise KeyboardInterrupt
 
     def swallowed(error: sys.UnraisableHookArgs) -> None:
@@ -124,7 +127,6 @@ def _noting_interrupts(interrupts: list[int]) -> Iterator[None]:
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    again: list[threading.Timer] = []
     hook = sys.unraisablehook
     signal.signal(signal.SIGINT, interrupt)
     sys.unraisablehook = swallowed

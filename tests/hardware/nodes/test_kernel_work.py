@@ -180,6 +180,22 @@ def test_before_a_stream_every_size_runs_and_the_data_of_all_is_there(
     assert made == []
 
 
+def test_where_there_is_less_room_the_data_of_the_first_is_there(
+    made: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = [7, 2, 9, 4, 1, 8, 3, 10, 6, 5]
+    monkeypatch.setattr(kernel_work, "STORE", kernel_work._Store(FLOATS * 1000 * 27, spare=lambda: 0.0))
+    monkeypatch.setattr(kernels_ready, "STORE", kernel_work.STORE)
+    works = [KernelWork("sort", size) for size in sizes]
+    KernelsReady(tuple(works)).run(CPU, 0.0, 1.0)
+    made.clear()
+    for work in works[:5]:  # they need 23 000 numbers, with the next it would be 31 000
+        work.prepare(CPU, 0.0, 1.0)
+    assert made == []
+    works[5].prepare(CPU, 0.0, 1.0)
+    assert made == [("sort", 8)]
+
+
 @pytest.mark.slow
 def test_kernels_run_in_lanes() -> None:
     works = [KernelWork(kind, 40) for kind in KERNEL_KINDS]

@@ -162,9 +162,9 @@ class _Store:
         self._ready: tuple[object, tuple[torch.Tensor, ...]] | None = None
         self._fetched: torch.Tensor | None = None
 
-    def room(self) -> float:
-        """How many bytes more it keeps."""
-        return max(self.limit - self._bytes, self._spare())
+    def capacity(self) -> float:
+        """How many bytes it keeps in all."""
+        return max(self.limit, self._bytes + self._spare())
 
     def make_ready(self, work: KernelWork, begin: float, share: float) -> tuple[torch.Tensor, ...]:
         """Have the data of a share of a task."""
@@ -205,7 +205,7 @@ class _Store:
 
         # Room is made first, so that the old data and the new are not there at the same time.
         coming = round(kernel_kind(work.kind).input_bytes(work.size))
-        while self._kept and coming > self.room():
+        while self._kept and self._bytes + coming > self.capacity():
             self._bytes -= _bytes(self._kept.popitem(last=False)[1])
         data = KERNELS[work.kind].make(work.size, torch.Generator().manual_seed(work.seed))
         self._kept[work] = data

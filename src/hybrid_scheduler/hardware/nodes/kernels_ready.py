@@ -31,7 +31,7 @@ class KernelsReady(WholeWork):
         """Call each, then make data, and go over it once more: what comes first is kept longest."""
         KernelWarmUp.of(self.works).run(place, 0.0, 1.0)
         kept: list[KernelWork] = []
-        room, end = STORE.room(), monotonic() + DATA_SECONDS
+        room, end = STORE.capacity(), monotonic() + DATA_SECONDS
         for work in dict.fromkeys(self.works):
             room -= kernel_kind(work.kind).input_bytes(work.size)
             if room < 0.0 or monotonic() > end:
