@@ -109,8 +109,7 @@ class LiveService:
     @property
     def engine_id(self) -> int | None:
         """The process of its engine."""
-        threads = Path(f"/proc/{self.process_id}/task").glob("*/children")
-        children = [int(child) for thread in threads for child in _text(thread).split()]
+        children = children_of(self.process_id)
         return next((child for child in children if "hybrid_scheduler.live" in _command(child)), None)
 
     def kill_engine(self) -> None:
@@ -210,6 +209,12 @@ class LiveService:
 
 
 NewLive = Callable[..., LiveService]
+
+
+def children_of(process: int) -> list[int]:
+    """The processes that a process has started; its threads may end meanwhile."""
+    threads = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for thread in threads for child in _text(thread).split()]
 
 
 def is_alive(process: int) -> bool:

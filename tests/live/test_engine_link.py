@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import orjson
 import pytest
-from live_service import until
+from live_service import children_of, until
 from pydantic import SecretStr
 
 from hybrid_scheduler.config import Config
@@ -74,11 +74,7 @@ def test_the_engine_notices_that_the_web_half_is_gone(ends: tuple[EngineLink, so
 
 
 def children() -> set[int]:
-    found = set()
-    for thread in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{thread}/children") as file:
-            found |= {int(child) for child in file.read().split()}
-    return found
+    return set(children_of(os.getpid()))
 
 
 def test_a_mistake_in_the_plan_leaves_no_process_behind() -> None:

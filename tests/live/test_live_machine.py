@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_service import TASK, LiveService, is_alive, until
+from live_service import TASK, LiveService, children_of, is_alive, until
 
 from hybrid_scheduler.hardware.machine import usable_cores
 
@@ -35,8 +35,7 @@ def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
 def workers(service: LiveService) -> list[int]:
     """The processes that the engine has started."""
     engine = service.engine_id
-    threads = [] if engine is None else list(Path(f"/proc/{engine}/task").glob("*/children"))
-    return [int(child) for thread in threads for child in thread.read_text().split()]
+    return [] if engine is None else children_of(engine)
 
 
 def said(service: LiveService, words: str) -> bool:
