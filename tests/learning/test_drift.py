@@ -64,6 +64,10 @@ def test_errors_are_learned_anew_and_what_was_far_out_counts_meanwhile() -> None
     assert any(detector.notice(np.array([0.5, 0.5]), 5.0) for _ in range(5))
     detector = trained()
     detector.forget_errors()
+    # The machine has halted for a moment, while two or three devices were busy.
+    assert not any(detector.notice(np.array([0.5, 0.5]), error) for error in (5.0, 5.0, 5.0, *[0.01] * 20))
+    detector = trained()
+    detector.forget_errors()
     assert any(detector.notice(np.array([far, far]), 0.01) for far in (50.0, 500.0, 5000.0))
     again = DriftDetector.from_arrays(2, detector.figures(), detector.arrays())
     assert again.figures() == detector.figures()

@@ -130,10 +130,13 @@ class DriftDetector:
         if self.large == math.inf:
             return 0.0
         n = max(min(self.count, REFERENCE), self.known) + 1
+        large = math.log(AFTER_LARGE / max(1.0 - LARGE, 2.0 / n))
         if error > self.far:
-            result = math.log(AFTER_FAR * n)
+            # A machine that halts for a moment makes errors of this kind on all devices at once, and labels tell of
+            # no such moments: until errors are known anew, one row alone says no more than a large error would.
+            result = large if self.known else math.log(AFTER_FAR * n)
         elif error > self.large:
-            result = math.log(AFTER_LARGE / max(1.0 - LARGE, 2.0 / n))
+            result = large
         else:
             result = math.log(AFTER_USUAL / LARGE)
         margin = MARGIN * (self.high - self.low)
