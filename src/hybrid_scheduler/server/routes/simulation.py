@@ -26,11 +26,15 @@ router = APIRouter(prefix="/api", tags=["simulation"])
 
 CONTROLS = (
     (
-        *("/simulation/start", "start_simulation", "Start the live race"),
+        "/simulation/start",
+        "start_simulation",
+        "Start the live race",
         "Start the live race, or let it run on if it runs. After a stop this begins a new run.",
     ),
     (
-        *("/simulation/stop", "stop_simulation", "Stop the live race"),
+        "/simulation/stop",
+        "stop_simulation",
+        "Stop the live race",
         "End the live run. What is stored stays, and learners are saved.",
     ),
     ("/simulation/pause", "pause_simulation", "Pause the live race", "Halt the simulated clock."),
